@@ -16,7 +16,7 @@ from math import prod
 from operator import and_
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType, i1, i32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
@@ -24,6 +24,7 @@ from aotc.dialects.dtypes import byte_width, is_float, is_narrow_float, is_unsig
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.selection.heap import in_order
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
@@ -294,10 +295,8 @@ class TopKInMemoryOp(Selecting):
         """The integer of an element: less where the element comes later, equal where only indices decide."""
         kind, least = self.key_type, -(2 ** (8 * byte_width(self.key_type) - 1))
         if is_float(value.dtype):
-            value = value if value.dtype == f64 else b.cast(value, f32)
-            bits = b.bitcast(value + 0.0, kind)  # zeros of both signs are equal
-            ordered = bits ^ (b.shift_right(bits, b.const(8 * byte_width(kind) - 1, kind)) & ~least)
-            ordered = b.select(b.compare("ne", value, value), b.const(~least, kind), ordered)
+            is_number = b.compare("eq", value, value)
+            ordered = b.select(is_number, in_order(b, value), b.const(~least, kind))
         elif is_unsigned(value.dtype) and byte_width(value.dtype) == byte_width(kind):
             ordered = b.bitcast(value, kind) ^ least
         else:

@@ -45,13 +45,14 @@ from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.aot.contract import SCALAR_FALLBACK, SCHEDULE, kernels
+from aotc.dialects.aot.contract import SCALAR_FALLBACK, SCHEDULE, TARGET, kernels
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ElementwiseSchedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.machines.targets import core_of
 from aotc.model.progress import Progress
 from aotc.model.weight_store import WeightStore
 from aotc.passes.kernel.builders.expressions import Destination, Expressions, epilogue_shape, failure
@@ -74,25 +75,27 @@ class ConvertGraphToLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         functions = [kernel for kernel in kernels(op) if not kernel.is_declaration]
+        target = TARGET.get(op)
+        fuses = target is not None and core_of(target).fma
         for function in Progress.of(ctx).kernels(functions):
-            _lower(function, store, self.check_indices)
+            _lower(function, store, self.check_indices, fuses)
         for function in [f for f in op.ops if isinstance(f, FuncOp)]:
             _make_signless(function)
 
 
-def _lower(function: FuncOp, store: WeightStore, check: bool) -> None:
+def _lower(function: FuncOp, store: WeightStore, check: bool, fuses: bool) -> None:
     """Lower one kernel: vectorised where it has a schedule and is vectorizable, else to scalar loops."""
     anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
     if anchored or schedule_of(function, SCHEDULE) is not None:
         why = ""
         for builder in _builders(function) if anchored else (SpaceBuilder,):
             try:
-                KernelLowering(function, store, builder, check).run()
+                KernelLowering(function, store, builder, check, fuses).run()
                 return
             except NotVectorizable as error:
                 why = str(error)
         SCALAR_FALLBACK.set(function, why)
-    KernelLowering(function, store, LoopBuilder, check).run()
+    KernelLowering(function, store, LoopBuilder, check, fuses).run()
 
 
 def _builders(function: FuncOp) -> Sequence[type[LoopBuilder]]:
@@ -106,7 +109,9 @@ def _builders(function: FuncOp) -> Sequence[type[LoopBuilder]]:
 class KernelLowering:
     """Replaces the body of one kernel."""
 
-    def __init__(self, function: FuncOp, store: WeightStore, builder: type[LoopBuilder], check: bool) -> None:
+    def __init__(
+        self, function: FuncOp, store: WeightStore, builder: type[LoopBuilder], check: bool, fuses: bool
+    ) -> None:
         self._function = function
         self._store = store
         old = function.body.block
@@ -116,6 +121,8 @@ class KernelLowering:
         self._block = block
         self._b = builder(block)
         self._b.guards = check
+        if isinstance(self._b, SpaceBuilder):
+            self._b.fuses = fuses
         buffer_of: dict[SSAValue, SSAValue] = dict(zip(old.args, block.args, strict=True))
         self._buffers: dict[SSAValue, SSAValue] = {}
         self._destinations: list[Destination] = []

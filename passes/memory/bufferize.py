@@ -56,7 +56,7 @@ from xdsl.dialects import arith, builtin, memref, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.dialects.tensor import InsertSliceOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -113,7 +113,7 @@ def bufferize_kernel(kernel: FuncOp) -> None:
     results = [*end.operands, *scratch]
     within = contract.WITHIN.get(kernel) or ()
     contract.WITHIN.set(kernel, None)
-    if scratch and (in_place := contract.IN_PLACE.get(kernel)) is not None:
+    if (in_place := contract.IN_PLACE.get(kernel)) is not None:
         contract.IN_PLACE.set(kernel, [*in_place, *([] for _ in scratch)])
     old.erase_op(end)
     kinds = [buffer_type(value) for value in (*old.args, *results)]
@@ -229,7 +229,7 @@ class _Entry:
         """Let what computes `output`, perhaps in another shape, write into `buffer`, which is the caller's or that of
         what control flow carries and yields."""
         source = viewed_whole(output)
-        if isinstance(source, BlockArgument) and self.buffers.get(source) is buffer:
+        if self.buffers.get(source) is buffer:
             return  # it is there already
         if not isinstance(source.owner, CallOp | ControlOp) or source in self.buffers:
             raise PassFailedException("an output is not a separate result of a kernel; run outline-kernels first")
@@ -238,12 +238,13 @@ class _Entry:
     def _join(self, op: Operation) -> None:
         """Let the kernels that compute the operands of `op` write into the buffer of its result."""
         assert isinstance(op, GraphOp)
-        result = op.results[0]
+        result, offsets = op.results[0], op.part_offsets()
         if op.part_starts() is not None:  # their kernels know where they write
             self.buffers.update(dict.fromkeys(op.operands, self._result(result)))
             return
+        assert offsets is not None
         whole, start = self.places.get(result, (self._result(result), 0))
-        for operand, offset in zip(op.operands, op.part_offsets() or (), strict=True):
+        for operand, offset in zip(op.operands, offsets, strict=True):
             source = viewed_whole(operand)
             if source in self.buffers:
                 raise PassFailedException("a part of a concatenation has another place; outline-kernels copies it")
@@ -264,10 +265,10 @@ class _Entry:
         """The buffer of `value`; for a view, a cast of the buffer at the end of the chain of views."""
         if value not in self.buffers:
             source, offset = value, 0
-            while isinstance(source, OpResult) and isinstance(source.op, GraphOp) and is_view(source.op):
-                offset += source.op.view_offset() or 0
-                source = source.op.operands[0]
-            location = value.owner.location if isinstance(value.owner, Operation) else builtin.UNKNOWN_LOC
+            while isinstance(op := source.owner, GraphOp) and (begin := op.view_offset()) is not None:
+                source, offset = op.operands[0], offset + begin
+            assert isinstance(value.owner, Operation)
+            location = value.owner.location
             whole, start = self.places.get(source, (self.buffers[source], 0))
             self.buffers[value] = self._view(whole, buffer_type(value), start + offset, location)
         return self.buffers[value]

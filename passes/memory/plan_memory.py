@@ -137,14 +137,14 @@ class _Block:
         loads: list[Operation] = []
         for op in self.block.ops:
             memory = [value for value in op.operands if isinstance(value.type, MemRefType)]
-            is_view = len(op.results) == 1 and isinstance(op.results[0].type, MemRefType) and is_side_effect_free(op)
+            is_view = len(op.results) == 1 and isinstance(op.results[0].type, MemRefType)
             if isinstance(op, AllocOp):
                 self._add(op.memref, Role.ARENA)
             elif is_view and not memory:
                 self._add(op.results[0], Role.FIXED)
-            elif is_view and len(memory) == 1:
+            elif is_view:
                 self.accesses[op.results[0]] = self._view(op, memory[0])
-            elif isinstance(op, LoadOp) or _reads(op, loads):
+            elif isinstance(op, LoadOp):
                 loads.append(op)
             elif memory or op.regions:
                 inner = [_Block(region.block, self.functions, self) for region in op.regions]
@@ -152,6 +152,8 @@ class _Block:
                     each.read(options)
                 self._take(_Call(op, loads, inner), memory)
                 loads = []
+            elif op.results and any(value.owner in loads for value in op.operands):
+                loads.append(op)  # a number that depends on what is loaded
         if loads:  # of the terminator, as which `rewrite` treats them
             self._take(_Call(loads[-1], loads[:-1]), [])
         self.plan = plan_memory(self.program, options.alignment, options.order, options.in_place, options.threads)
@@ -172,7 +174,7 @@ class _Block:
                     into += [outer for access in found if (outer := inner._outer_access(access)) is not None]
         if size := max((inner.planned.placement.peak for inner in call.inner), default=0):
             call.arena = len(self.storages)
-            self.storages.append(Storage("", size, Role.ARENA))
+            self.storages.append(Storage(size, Role.ARENA))
             self.roots.append(None)
             writes.append(Access(call.arena, 0, size))
         self.calls.append(call)
@@ -229,8 +231,7 @@ class _Block:
             what = f"a buffer of the entry has the type {kind}, only static shapes can be planned"
             raise CompileError("open-shapes", what)
         # An empty tensor still has an address of its own.
-        name, size = root.name_hint or "", max(1, _bytes(kind))
-        storage = Storage(name, size, role, str(kind.element_type), from_start, to_end)
+        storage = Storage(max(1, _bytes(kind)), role, str(kind.element_type), from_start, to_end)
         self.accesses[root] = Access(len(self.roots), 0, storage.size)
         self.roots.append(root)
         self.storages.append(storage)
@@ -295,11 +296,6 @@ class _Block:
         return writers
 
 
-def _reads(op: Operation, loads: Sequence[Operation]) -> bool:
-    """Whether a number depends on what is loaded."""
-    return bool(op.results) and is_side_effect_free(op) and any(value.owner in loads for value in op.operands)
-
-
 def _memref(value: SSAValue) -> MemRefType:
     assert isinstance(value.type, MemRefType)
     return cast(MemRefType, value.type)
@@ -334,8 +330,8 @@ def _report(entry: _Block, tensors: Mapping[int, contract.Argument]) -> PlanInfo
                 number(inner, 0 if call.arena is None else offsets[call.arena])
             lasts.append(len(order) - 1)
         for each in plan.blocks:
-            if all(block.roots[storage] is None for storage in each.storages):
-                continue  # those of regions, which are there themselves
+            if block.roots[each.storages[0]] is None:
+                continue  # of regions, which are there themselves
             nodes = block.nodes(each.storages)
             given = tensors.get(each.storages[0]) if block is entry else None
             label = (block.nodes(each.storages[:1]) or ("buffer",))[-1]
@@ -425,8 +421,6 @@ def _move_to_workspace(
     """Remove the states, and where they are `inside` the inputs and outputs, which are in the workspace now, from the
     signature, but keep their attributes."""
     moved = {storage: given for storage, given in tensors.items() if inside or given.io == "state"}
-    if not inside and not moved:
-        return
     offsets = entry.offsets(0)
     attributes = contract.arguments_of(function)
     for storage, given in moved.items():

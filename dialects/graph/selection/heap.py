@@ -5,11 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f32, f64, i32, i64
 
 from aotc.dialects.builder import INDEX, Builder, Scalar
 
 Node = list[Scalar]
+_LOW = 2**32 - 1
+
+
+def in_order(b: Builder, value: Scalar) -> Scalar:
+    """A signed integer that orders as a float does, of the bits of f64 or f32; zeros are equal, NaN is anything."""
+    value = value if value.dtype == f64 else b.cast(value, f32)
+    kind = i64 if value.dtype == f64 else i32
+    bits = b.bitcast(value + 0.0, kind)
+    magnitude = 2 ** (kind.width.data - 1) - 1
+    return bits ^ (b.shift_right(bits, b.const(kind.width.data - 1, kind)) & magnitude)
+
+
+def packed(b: Builder, key: Scalar, number: Scalar) -> Scalar:
+    """An i64 that orders as a key, i32, does; of equal keys the one with the lower number, below 2^31, is greater."""
+    return b.shift_left(b.cast(key, i64), b.const(32, i64)) | (b.cast(number, i64) ^ _LOW)
+
+
+def number_of(b: Builder, node: Scalar) -> Scalar:
+    """The number in what `packed` gives."""
+    return b.cast((node & _LOW) ^ _LOW, INDEX)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType, f32, i1, i32, i64
+from xdsl.dialects.builtin import TensorType, f32, i1, i64
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.checks import expect, expect_within
 from aotc.dialects.graph.interfaces import LoopNestOp, shape_of
-from aotc.dialects.graph.selection.heap import Heap
+from aotc.dialects.graph.selection.heap import Heap, in_order, number_of, packed
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
 
@@ -25,8 +25,9 @@ class SuppressOp(LoopNestOp):
     first is better. The result is selected [N * C * limit, 3], rows of batch, class and box, the classes in order, the
     boxes of each from the best on; and the count [].
 
-    `queue` is a scratch buffer: a heap of boxes whose root is the best of those that are left, and from its end
-    backwards the boxes that were chosen. A box that leaves the heap is compared with these alone.
+    `queue` is a scratch buffer: a heap of boxes, an integer each that orders as their scores do, whose root is the best
+    of those that are left, and from its end backwards the boxes that were chosen. A box that leaves the heap is
+    compared with these alone.
     """
 
     name = "graph.suppress"
@@ -48,7 +49,7 @@ class SuppressOp(LoopNestOp):
         at = expect(self, boxes="N B 4 f32", scores="N C B f32", most="1 i64", **thresholds)
         expect_within(self, "limit", 0, at["B"])
         rows = at["N"] * at["C"] * self.limit
-        return [TensorType(i64, [rows, 3]), TensorType(i64, []), TensorType(i32, [at["B"]])]
+        return [TensorType(i64, [rows, 3]), TensorType(i64, []), TensorType(i64, [at["B"]])]
 
     def operations(self) -> int:
         batches, classes, boxes = shape_of(self.scores)
@@ -70,24 +71,22 @@ class SuppressOp(LoopNestOp):
             batch, label = index
 
             def node(place: Scalar) -> list[Scalar]:
-                box = b.cast(reads[places[self.queue]]([place]), INDEX)
-                return [box, reads[1]([batch, label, box])]
+                return [reads[places[self.queue]]([place])]
 
             def put(place: Scalar, node: Sequence[Scalar]) -> None:
-                writes[2]([place], b.cast(node[0], i32))
+                writes[2]([place], node[0])
 
             def before(one: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
-                first = b.compare("eq", one[1], other[1]) & b.compare("lt", one[0], other[0])
-                return b.compare("gt", one[1], other[1]) | first
+                return b.compare("gt", one[0], other[0])
 
             def start(at: list[Scalar], size: list[Scalar]) -> list[Scalar]:
+                score = reads[1]([batch, label, *at])
+
                 def enter() -> list[Scalar]:
-                    put(size[0], at)
+                    put(size[0], [packed(b, in_order(b, score), at[0])])
                     return [size[0] + 1]
 
-                if threshold is None:
-                    return enter()
-                return b.when(b.compare("gt", reads[1]([batch, label, *at]), threshold), enter, lambda: size)
+                return enter() if threshold is None else b.when(b.compare("gt", score, threshold), enter, lambda: size)
 
             heap = Heap(b, node, put, before)
             (size,) = b.reduce([(0, boxes)], first, start)
@@ -96,11 +95,12 @@ class SuppressOp(LoopNestOp):
             def choose(state: list[Scalar]) -> list[Scalar]:
                 size, chosen = state[0] - 1, state[1]
                 best = node(first[0])
+                box = number_of(b, best[0])
                 b.only_when(b.compare("gt", size, 0), lambda: heap.sink(first[0], node(size), size))
 
                 def covers(state: list[Scalar]) -> list[Scalar]:
-                    better, _ = node(b.index(boxes - 1) - state[0])
-                    return [state[0] + 1, self._overlap(b, reads[0], batch, (better, best[0]), overlap)]
+                    better = number_of(b, *node(b.index(boxes - 1) - state[0]))
+                    return [state[0] + 1, self._overlap(b, reads[0], batch, (better, box), overlap)]
 
                 def is_open(state: list[Scalar]) -> Scalar:
                     return b.compare("lt", state[0], chosen) & ~state[1]
@@ -109,7 +109,7 @@ class SuppressOp(LoopNestOp):
 
                 def take() -> list[Scalar]:
                     put(b.index(boxes - 1) - chosen, best)
-                    for column, value in enumerate((batch, label, best[0])):
+                    for column, value in enumerate((batch, label, box)):
                         writes[0]([carried[0] + chosen, b.index(column)], b.cast(value, i64))
                     return [chosen + 1]
 

@@ -16,12 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import MemRefType, i1
+from xdsl.dialects.builtin import MemRefType, f32, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.builder import INDEX, Bitwise, Comparison, Reader, Scalar, ScalarLike
+from aotc.dialects.dtypes import is_float
+from aotc.passes.kernel.builders.remainders import remainder
 from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, TileBuilder
-from aotc.passes.kernel.builders.tiles import NotVectorizable, TileIndex
+from aotc.passes.kernel.builders.tiles import NotVectorizable, TileIndex, is_tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +240,8 @@ class SpaceBuilder(TileBuilder):
         """Loops on whose position the code depends other than by affine addresses; no tile can lie along them."""
         self.computes_functions = False
         """Whether an expensive function, of a dozen instructions or more, is computed for every element."""
+        self.fuses = False
+        """Whether multiply-adds round once."""
         self._gathered: list[Store] | None = None
         self._positions: Mapping[Loop, Scalar] = {}
         self._follows: dict[SSAValue, frozenset[Loop]] = {}
@@ -344,8 +348,13 @@ class SpaceBuilder(TileBuilder):
         return super().div(a, c) if both is None else self.affine(both[0])
 
     def rem(self, a: Scalar, c: Scalar) -> Scalar:
-        both = self._divided(a, c)
-        return super().rem(a, c) if both is None else self.affine(both[1])
+        if (both := self._divided(a, c)) is not None:
+            return self.affine(both[1])
+        self.computes_functions |= is_float(a.dtype)
+        if not (is_tile(a) or is_tile(c)) or a.dtype != f32 or not self.fuses:
+            return super().rem(a, c)
+        x, y = self._operands(a, c)
+        return remainder(self, Scalar(self, f32, x), Scalar(self, f32, y))
 
     def _divided(self, a: Scalar, c: Scalar) -> tuple[Affine, Affine] | None:
         if not isinstance(a, AffineIndex) or not a.form.bounded or not c.constant:

@@ -23,6 +23,8 @@ from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 FEW_STEPS = 4
 """Up to this many steps for each element, a scratch buffer does not pay."""
+AT_A_TIME = 16
+"""Elements of which the greatest is compared with the worst of those in a heap: most are none."""
 
 
 class InMemoryStrategy(KernelStrategy[AnchorOp]):
@@ -163,6 +165,14 @@ class TopKInMemoryStrategy(KernelStrategy[scatter.TopKInMemoryOp]):
                 better = b.compare("gt", found[0], heap.node(root)[0])
                 b.only_when(better, lambda: heap.sink(root, found, size))
 
+            def offer_all(first: Scalar, count: int) -> None:
+                def greatest(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                    return [b.max(carried[0], element(first + at[0])[0])]
+
+                (most,) = b.reduce([(1, count)], [element(first)[0]], greatest)
+                better = b.compare("gt", most, heap.node(root)[0])
+                b.only_when(better, lambda: b.sequential_range(first, first + count, 1, offer))
+
             def take(turn: Scalar) -> None:
                 last = b.index(k - 1) - turn
                 _, place = heap.node(root)
@@ -172,7 +182,7 @@ class TopKInMemoryStrategy(KernelStrategy[scatter.TopKInMemoryOp]):
 
             b.sequential_range(0, k, 1, lambda place: put(place, element(place)))
             heap.order(size)
-            b.sequential_range(k, x[axis], 1, offer)
+            b.sequential_segments(x[axis] - k, AT_A_TIME, lambda at, count: offer_all(at + k, count))
             b.sequential_range(0, k, 1, take)
 
         if k:

@@ -27,7 +27,6 @@ class Storage:
     In the arena, one may be full before the first task (`from_start`) or needed after the last (`to_end`).
     """
 
-    name: str
     size: int
     role: Role
     kind: str = ""

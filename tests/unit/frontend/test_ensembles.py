@@ -130,3 +130,27 @@ def test_numbers_take_the_smallest_type() -> None:
         "uint16",
         "int32",
     ]
+
+
+def test_a_root_may_be_behind_its_children() -> None:
+    order = Nodes(
+        features=np.array([0, 0]),
+        modes=np.array([0, 0]),
+        thresholds=np.array([0, 1], np.float32),
+        missing=np.array([False, False]),
+        children=np.array([[2, 3], [0, 4]]),
+        roots=np.array([1]),
+        leaves=3,
+    )
+    assert [leaf(forest(order, 1), np.float32(value)) for value in (-1, 0.5, 2)] == [0, 1, 2]
+
+
+def test_a_tree_may_be_the_first_leaf() -> None:
+    found = forest(replace(one_node("BRANCH_EQ", 1.0, False, "float32"), roots=np.array([0, 1])), 1)
+    assert found.roots[1] == len(found.features)
+
+
+@pytest.mark.parametrize("changed", [{"features": np.array([1])}, {"modes": np.array([-1])}])
+def test_what_is_beyond_is_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(EnsembleError):
+        forest(replace(one_node("BRANCH_LEQ", 1.0, False, "float32"), **changed), 1)

@@ -1,4 +1,5 @@
-"""Values of data-dependent extents, sequences and optionals, and what early versions had otherwise."""
+"""Values of data-dependent extents (aotc.frontend.onnx.importers.counted), sequences and optionals, and what early
+versions had otherwise."""
 
 from __future__ import annotations
 

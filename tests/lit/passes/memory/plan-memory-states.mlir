@@ -32,4 +32,5 @@ builtin.module {
 // IO-SAME: {name = "h", offset = 256 : i64, size = 256 : i64, first = 0 : i64, last = 2 : i64, nodes = ["Update_0"], kept}
 // IO:      func.func @main() attributes {aot.entry, aot.states = [{aot.io = "state", aot.name = "h"
 // IO-SAME: aot.tensors = [{aot.io = "input"
+// IO-NOT:  aot.io = "state"
 // IO:      func.call @update(%x, %h)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from evaluated import agrees, evaluate, parsed, refused
+from evaluated import agrees, evaluate, names, parsed, refused
 from operators.counted_nodes import EACH, HEAD, SOME, SPARSE
 
 
@@ -32,6 +32,9 @@ def test_no_parts(what: str) -> None:
         "y = Size(z)",
         "y = Shape<start = 2, end = 1>(z)",
         "y = Shape<start = 1>(z)",
+        "k = Shape<end = 1>(w) y = Expand(one, k)",
+        "a3 = ArgMax<axis = 1, keepdims = 0>(x) a4 = Gather<axis = 0>(a3, first) i = Reshape(a4, one)"
+        " y = Slice(g, i, end, zero)",
     ],
 )
 def test_nodes(nodes: str) -> None:
@@ -79,3 +82,7 @@ def test_versions_that_do_not_count(opset: int, node: str) -> None:
 def test_versions_that_count() -> None:
     agrees("10 | float[3, 4] x; int64[1] k = {1} | z = NonZero(x) f = Cast<to = 1>(z) y, y2 = TopK(f, k)", x=SPARSE)
     agrees("13 | float[3, 4] x | z = NonZero(x) f = Cast<to = 1>(z) y = Softmax<axis = 1>(f)", x=SPARSE)
+
+
+def test_the_first_parts_are_a_slice() -> None:
+    assert not {"gather", "div"} & {*names(graph("y = Slice(z, zero, two, one)"))}

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from domains import microsoft_cases, ml_nodes
 from domains.ml_cases import ml_model
-from evaluated import assert_outputs, check, evaluate, parsed, rows
+from evaluated import assert_outputs, check, drawn, evaluate, parsed, refused_with, rows
 from harness import assert_close, reference
 
 MICROSOFT_NODES = """
@@ -47,6 +47,8 @@ MICROSOFT_NODES = """
 17 | float[2] a, float[3, 2] b | y = ms.CDist(a, b) | invalid-shape
 17 | float[3, 2] a, float[2] b | y = ms.CDist(a, b) | invalid-shape
 17 | float[2, 3] a, float[2, 2] b | y = ms.CDist(a, b) | invalid-shape
+17 | float[1, 1, 3] a, float[3, 3] b | y = ms.CDist(a, b) | invalid-shape
+17 | float[2, 1] a, float[1, 1, 1] b | y = ms.CDist(a, b) | invalid-shape
 17 | float[2, 3] a, float[2, 3] b | y = ms.CDist<metric = "euclidean">(a, b) |
 17 | float[2, 3] a, float[2, 3] b | y = ms.CDist<metric = "sqeuclidean">(a, b) |
 17 | uint8[4] x; float s = {0.1}, uint8 z = {3}, float t = {0.01} | y = ms.QLinearSigmoid(x, s, z, t)
@@ -131,6 +133,10 @@ ATTENTION = """
 17 | float[1, 2, 4] x, float[1, 1, 3, 4] p, int32[1] l, int32[1] t | y, y2, y3 = ms.GroupQueryAttention
     <num_heads = 1, kv_num_heads = 1>(x, x, x, p, p, l, t)
     | -> reshape transpose reshape transpose reshape transpose reshape cast sub *
+17 | float[1, 2, 8] q, float[1, 2, 4] x, int32[1] l, int32[1] t, float[1, 1, 2, 2] b
+    | y, y2, y3 = ms.GroupQueryAttention<num_heads = 2, kv_num_heads = 1>(q, x, x, "", "", l, t, "", "", "", b) | -> *
+17 | float[1, 2, 8] q, float[1, 2, 4] x, int32[1] l, int32[1] t, float[1, 2, 2, 2] b
+    | y, y2, y3 = ms.GroupQueryAttention<num_heads = 2, kv_num_heads = 1>(q, x, x, "", "", l, t, "", "", "", b) | -> *
 """
 
 LEARNED = """
@@ -238,3 +244,50 @@ def test_names_are_numbers() -> None:
     node = 'ml.LabelEncoder<keys_int64s = [3, 5], values_strings = ["a", "b"]>(x)'
     found = evaluate(parsed(f"17 | int64[2] x | z = {node} y = Identity(z)"), {"x": np.array([5, 3])})
     assert found["y"].tolist() == [1, 0]
+
+
+def test_heads_are_said_to_be_no_divisor() -> None:
+    graph = "17 | float[1, 2, 4] x, float[4, 12] w | y = ms.Attention<num_heads = 3>(x, w)"
+    assert "4 columns do not divide into 3 heads" in refused_with(graph)
+
+
+def test_a_window_of_no_steps_is_none() -> None:
+    inputs = "float[1, 2, 4] x, int32[1] l, int32[1] t"
+    attention = "ms.GroupQueryAttention<num_heads = 1, kv_num_heads = 1"
+    read = '(x, x, x, "", "", l, t)'
+    model = parsed(f"17 | {inputs} | y = {attention}>{read} y2 = {attention}, local_window_size = 0>{read}")
+    found = evaluate(model, drawn(model))
+    assert not np.isnan(found["y"]).any()
+    np.testing.assert_array_equal(found["y2"], found["y"])
+
+
+FEW_BITS = "K = 32, N = 8, bits = 4, block_size = 32"
+BLOCKS = "K = 32, N = 8, bits = 4, block_size = 16"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "shape", "groups", "expected"),
+    [
+        (FEW_BITS, [8, 1, 16], [], "-> unpack_bits reshape dequantize matmul"),
+        (FEW_BITS.replace("bits = 4", "bits = 3"), [8, 1, 16], [], "unsupported-attribute"),
+        (FEW_BITS.replace("K = 32", "K = 0"), [8, 1, 16], [], "unsupported-attribute"),
+        (FEW_BITS.replace("N = 8", "N = 0"), [8, 1, 16], [], "unsupported-attribute"),
+        (FEW_BITS.replace("size = 32", "size = 0"), [8, 1, 16], [], "unsupported-attribute"),
+        ("K = 32, N = 1, bits = 4, block_size = 32", [1, 1, 16], [], "-> *"),
+        ("K = 1, N = 8, bits = 4, block_size = 16", [8, 1, 8], [], "-> *"),
+        ("K = 2, N = 2, bits = 8, block_size = 1", [2, 2, 1], [], "-> *"),
+        (BLOCKS, [8, 2, 8], [0] * 16 + [1] * 16, "-> unpack_bits reshape dequantize matmul"),
+        (BLOCKS, [8, 2, 8], [0, 1] * 16, "-> gather *"),
+        (BLOCKS, [8, 2, 8], [0] * 32, "unsupported-value"),
+        (BLOCKS, [8, 2, 8], [0] * 8 + [1] * 8, "unsupported-value"),
+    ],
+)
+def test_weights_of_few_bits(attributes: str, shape: list[int], groups: list[int], expected: str) -> None:
+    depth = attributes.removeprefix("K = ").partition(",")[0]
+    places = f", int32[{len(groups)}] g = {{{', '.join(map(str, groups))}}}" if groups else ""
+    inputs = (
+        f"float[1, {depth}] x, float[{shape[0] * shape[1]}] s; int64[3] d = {{{', '.join(map(str, shape))}}}{places}"
+    )
+    weight = "w = ConstantOfShape<value = uint8[1] {33}>(d)"
+    more = ', "", g' if groups else ""
+    check(f"17 | {inputs} | {weight} y = ms.MatMulNBits<{attributes}>(x, w, s{more})", expected)

@@ -28,7 +28,7 @@ COMPUTED = """
 6 | float[2, 3, 2] x, float[3] s | y = PRelu(x, s) | -> reshape compare mul where
 6 | float[3] x, float[1] s | y = PRelu(x, s) | -> compare mul where
 7 | float[2, 3, 2] x, float[2] s | y = PRelu(x, s) |
-9 | int32[6] x; int32[6] less = {4, 3, 2, 1, 0, 0} | v = Sub(x, less) y = Shrink<lambd = 2.0, bias = 1.0>(v) |
+9 | int32[6] x; int32[5] v = {-3, -2, 0, 2, 3} | y = Shrink<lambd = 2.0, bias = 1.0>(v) |
 9 | double[3] x | y = Shrink<lambd = 0.1, bias = 0.1>(x) | -> compare compare sub add where where
 """
 
@@ -41,8 +41,8 @@ MOVED = """
 10 | float[4] x; int64[1] k = {2} | y, y2 = TopK(x, k) |
 10 | float[4] x; int64[1] k = {2} | y, y2 = TopK(x, k) | -> top_k
 10 | float[4] x, int64[1] k | y, y2 = TopK(x, k) |
-11 | float[5] x, int64[1] k; int64[1] one = {1} | c = Concat<axis = 0>(k, one) n = ReduceMax<axes = [0]>(c)
-    y, y2 = TopK(x, n) |
+11 | float[5] x, int64[1] k; int64[1] one = {1}, int64[1] two = {2} | m = Add(k, two) c = Concat<axis = 0>(m, one)
+    n = ReduceMax<axes = [0]>(c) y, y2 = TopK(x, n) |
 11 | float[5] x, int64[2] k | n = ReduceMin<axes = [0]>(k) y, y2 = TopK(x, n) |
 13 | float[5] x, int64[1] k; int64[1] one = {1} | n = Min(k, one) y, y2 = TopK(x, n) |
 17 | float[2, 3] x; int64[1] r = {2} | y = Tile(x, r) | invalid-value
@@ -70,6 +70,8 @@ MOVED = """
     | y = Slice(x, s, e, a, b) |
 10 | float[4] x; int64[1] s = {3}, int64[1] e = {2}, int64[1] a = {0}, int64[1] b = {1} | y = Slice(x, s, e, a, b) |
 10 | float[4, 4] x; int64[2] s = {1, 1}, int64[1] e = {3}, int64[1] a = {0} | y = Slice(x, s, e, a) | invalid-value
+10 | float[4, 4] x; int64[2] s = {1, 1}, int64[1] e = {3}, int64[1] a = {0}, int64[1] b = {1}
+    | y = Slice(x, s, e, a, b) | invalid-value
 10 | float[4, 4] x; int64[1] s = {1}, int64[1] e = {3}, int64[1] a = {0}, int64[2] b = {1, 1} | y = Slice(x, s, e, a, b)
     | invalid-value
 10 | float[4] x, int64[1] s; int64[1] e = {4} | y = Slice(x, s, e) |
@@ -98,18 +100,19 @@ MOVED = """
 17 | float[1, 4, 4] x | y = SpaceToDepth<blocksize = 2>(x) | invalid-shape
 17 | float[1, 1, 4, 4] x | y = SpaceToDepth<blocksize = 0>(x) | invalid-shape
 17 | float[1, 1, 2, 2] x | y = SpaceToDepth<blocksize = 1>(x) |
-17 | int64[4] x | y = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
-    ngram_counts = [0, 2], ngram_indexes = [0, 1, 2], pool_int64s = [2, 3, 0, 1], weights = [2.0, 3.0, 4.0]>(x) |
+17 | int64[4] x; int64[4] v = {0, 1, 2, 3} | y = TfIdfVectorizer<mode = "TF", min_gram_length = 1,
+    max_gram_length = 1, max_skip_count = 0, ngram_counts = [0, 2], ngram_indexes = [0, 1, 2],
+    pool_int64s = [2, 3, 0, 1], weights = [2.0, 3.0, 4.0]>(v) |
 17 | int64[4] x | y = TfIdfVectorizer<mode = "IDF", min_gram_length = 1, max_gram_length = 2, max_skip_count = 0,
     ngram_counts = [0, 2], ngram_indexes = [0, 1, 2], pool_int64s = [2, 3, 0, 1], weights = [2.0, 3.0, 4.0]>(x) |
 17 | int64[2, 4] x | y = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
     ngram_counts = [0], ngram_indexes = [0, 1], pool_int64s = [2, 3]>(x) | -> count_grams matmul
 17 | int64[4] x | y = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
-    ngram_counts = [-1], ngram_indexes = [0, 1], pool_int64s = [2, 3]>(x) | invalid-attribute
+    ngram_counts = [-1], ngram_indexes = [0, 1, 2], pool_int64s = [2, 3]>(x) | invalid-attribute
 17 | int64[4] x | y = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
-    ngram_counts = [0, 3], ngram_indexes = [0, 1], pool_int64s = [2, 3]>(x) | invalid-attribute
+    ngram_counts = [0, 4], ngram_indexes = [0, 1, 2, 3], pool_int64s = [2, 3]>(x) | invalid-attribute
 17 | int64[4] x | y = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
-    ngram_counts = [0, 1], ngram_indexes = [0, 1], pool_int64s = [2, 3, 0, 1]>(x) | invalid-attribute
+    ngram_counts = [0, 1], ngram_indexes = [0, 1, 2], pool_int64s = [2, 3, 0, 1]>(x) | invalid-attribute
 17 | int64[4] x | y = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
     ngram_counts = [0], ngram_indexes = [0], pool_int64s = [2, 3]>(x) | invalid-attribute
 17 | int64[4] x | y = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
@@ -181,3 +184,9 @@ def test_a_problem_names_what_is_unknown(inputs: str, constants: str, which: str
         " | y = Slice(x, s, e, a, b)"
     )
     assert which in refused_with(graph)
+
+
+def test_tiles_of_one_axis() -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    graph = "5 | float[2, 3] x; float n = {2}, float a = {1} | y = Tile(x, n, a)"
+    assert_outputs(graph, {"x": x}, [np.tile(x, (1, 2))])

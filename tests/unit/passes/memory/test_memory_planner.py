@@ -187,7 +187,7 @@ class Builder:
     def __init__(self, **sizes: int) -> None:
         self.names = list(sizes)
         roles = {"x": Role.FIXED, "w": Role.FIXED, "y": Role.OUTPUT, "z": Role.OUTPUT}
-        self.storages = tuple(Storage(n, s, roles.get(n[0], Role.ARENA), "f32") for n, s in sizes.items())
+        self.storages = tuple(Storage(s, roles.get(n[0], Role.ARENA), "f32") for n, s in sizes.items())
         self.tasks: list[Task] = []
 
     def access(self, name: str) -> Access:
@@ -285,7 +285,7 @@ def test_an_output_of_another_type_or_in_use_is_no_scratch() -> None:
     p.task("x", "a")
     p.task("a", "b")
     p.task("b", "y")
-    other = Storage("y", 100, Role.OUTPUT, "i8")
+    other = Storage(100, Role.OUTPUT, "i8")
     assert plan_memory(Program((*p.storages[:-1], other), tuple(p.tasks)), 1, "given").placement.peak == 160
     busy = Builder(x=8, y=100, a=100, b=60, z=8)
     busy.task("x", "y")
@@ -334,17 +334,17 @@ def test_unknown_schedule() -> None:
 
 def random_program(rng: random.Random) -> Program:
     """A random graph of steps, each reading one or two earlier results, many of them in place."""
-    storages = [Storage("x", 64, Role.FIXED, "f32")]
+    storages = [Storage(64, Role.FIXED, "f32")]
     tasks: list[Task] = []
-    for number in range(rng.randrange(2, 16)):
+    for _ in range(rng.randrange(2, 16)):
         operands = rng.sample(range(len(storages)), min(len(storages), rng.randrange(1, 3)))
         size = rng.choice((storages[operands[0]].size, 16 * rng.randrange(1, 9)))
-        storages.append(Storage(f"t{number}", size, Role.ARENA, "f32"))
+        storages.append(Storage(size, Role.ARENA, "f32"))
         result = len(storages) - 1
         pairs = tuple((result, o) for o in operands if storages[o].size == size and rng.random() < 0.7)
         reads = tuple(Access(o, 0, storages[o].size) for o in operands)
         tasks.append(Task(reads, (Access(result, 0, size),), pairs))
-    storages[-1] = Storage("y", storages[-1].size, Role.OUTPUT, "f32")
+    storages[-1] = Storage(storages[-1].size, Role.OUTPUT, "f32")
     return Program(tuple(storages), tuple(tasks))
 
 
@@ -359,7 +359,7 @@ def taken_in(rng: random.Random, program: Program) -> Program:
         )
         for storage in program.storages
     ]
-    return Program((*storages, Storage("unused", 32, Role.ARENA, from_start=True)), program.tasks)
+    return Program((*storages, Storage(32, Role.ARENA, from_start=True)), program.tasks)
 
 
 def simulate(program: Program, plan: MemoryPlan) -> None:
@@ -397,9 +397,9 @@ def test_inputs_and_outputs_in_the_arena_keep_out_of_each_others_way() -> None:
 
 def test_an_input_in_the_arena_is_taken_over_and_an_output_is_not() -> None:
     storages = [
-        Storage("x", 100, Role.ARENA, from_start=True),
-        Storage("y", 100, Role.ARENA, to_end=True),
-        Storage("z", 100, Role.ARENA, to_end=True),
+        Storage(100, Role.ARENA, from_start=True),
+        Storage(100, Role.ARENA, to_end=True),
+        Storage(100, Role.ARENA, to_end=True),
     ]
     x, y, z = (Access(storage, 0, 100) for storage in range(3))
     program = Program(tuple(storages), (Task((x,), (y,), ((1, 0),)), Task((y,), (z,), ((2, 1),))))
@@ -440,7 +440,7 @@ def test_lives_that_touch_at_a_step_overlap() -> None:
 
 
 def test_an_input_in_the_arena_is_there_before_it_is_read() -> None:
-    storages = (Storage("x", 8, Role.ARENA, from_start=True), Storage("a", 8, Role.ARENA), Storage("y", 8, Role.OUTPUT))
+    storages = (Storage(8, Role.ARENA, from_start=True), Storage(8, Role.ARENA), Storage(8, Role.OUTPUT))
     x, a, y = (Access(storage, 0, 8) for storage in range(3))
     program = Program(storages, (Task((), (a,)), Task((x, a), (y,))))
     assert program.lifetimes((0, 1))[0] == (0, 1)
@@ -450,7 +450,7 @@ def test_an_output_in_the_arena_is_computed_late() -> None:
     """It lives to the end: what needs more memory for a while goes first, though the output would fit."""
     sizes = {"x": 8, "a": 100, "c": 50, "y": 10, "d": 140, "z": 8}
     roles = {"x": Role.FIXED, "z": Role.OUTPUT}
-    storages = tuple(Storage(name, n, roles.get(name, Role.ARENA), to_end=name == "y") for name, n in sizes.items())
+    storages = tuple(Storage(n, roles.get(name, Role.ARENA), to_end=name == "y") for name, n in sizes.items())
     x, a, c, y, d, z = (Access(number, 0, storage.size) for number, storage in enumerate(storages))
     pairs = ((x, a), (a, c), (x, y), (c, d), (d, z))
     program = Program(storages, tuple(Task((read,), (written,)) for read, written in pairs))

@@ -37,7 +37,7 @@ def test_a_search_is_never_worse() -> None:
 
 
 def test_plans_are_searched_unless_threads_write_where_they_wrote() -> None:
-    storages = tuple(Storage(f"a{i}", size, Role.ARENA) for i, (size, _, _) in enumerate(CLOSED))
+    storages = tuple(Storage(size, Role.ARENA) for size, _, _ in CLOSED)
     used = [[i for i, (_, first, last) in enumerate(CLOSED) if first <= now <= last] for now in range(8)]
     steps = tuple(Task((), tuple(Access(i, 0, storages[i].size) for i in each)) for each in used)
     program = Program(storages, steps)

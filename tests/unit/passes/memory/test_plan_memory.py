@@ -31,6 +31,20 @@ func.func private @whole(%0: memref<12xf32>, %1: memref<12xf32>, %2: memref<12xf
     attributes {aot.kernel, aot.in_place = [[0], []]} {
   func.return
 }
+func.func private @both(%0: memref<12xf32>, %1: memref<12xf32>, %2: memref<12xf32>)
+    attributes {aot.kernel, aot.in_place = [[0]]} {
+  func.return
+}
+func.func private @part(%0: memref<6xf32>, %1: memref<6xf32>) attributes {aot.kernel, aot.in_place = [[0]]} {
+  func.return
+}
+func.func private @grown(%0: memref<6xf32>, %1: memref<12xf32>) attributes {aot.kernel, aot.in_place = [[0]]} {
+  func.return
+}
+func.func private @counted(%0: memref<12xf32>, %1: index, %2: memref<12xf32>)
+    attributes {aot.kernel, aot.in_place = [[0]]} {
+  func.return
+}
 """
 
 
@@ -71,6 +85,45 @@ def test_what_is_no_kernel_may_write_all_that_it_is_given() -> None:
     assert task.reads == task.writes and len(task.writes) == 2
 
 
+def test_a_kernel_of_a_number_may_write_all_that_it_is_given() -> None:
+    call = f"func.call @counted(%a, %n, %b) : ({F12}, index, {F12}) -> ()"
+    (task,) = _program(f"%n = arith.constant 1 : index\n{call}").tasks
+    assert task.reads == task.writes and len(task.writes) == 2
+
+
+_MOVING = """%n = arith.constant 1 : index
+%m = memref.reinterpret_cast %a to offset: [%n], sizes: [6], strides: [1] : memref<12xf32> to memref<6xf32>
+"""
+_INNER = "%v = memref.reinterpret_cast %m to offset: [0], sizes: [3], strides: [1] : memref<6xf32> to memref<3xf32>\n"
+
+
+@pytest.mark.parametrize(
+    "body, kind",
+    [
+        (
+            "%v = memref.reinterpret_cast %a to offset: [0], sizes: [3], strides: [2]"
+            " : memref<12xf32> to memref<3xf32, strided<[2]>>",
+            "memref<3xf32, strided<[2]>>",
+        ),
+        ('%v = "memref.cast"(%a) : (memref<12xf32>) -> memref<12xf32>', F12),
+        (_MOVING.replace("%m", "%v"), F6),
+        (f"{_MOVING}{_INNER}", "memref<3xf32>"),
+        (f"{_MOVING}%t = arith.constant true\nscf.if %t {{\n{_INNER}", "memref<3xf32>"),
+    ],
+)
+def test_what_is_seen_at_an_unknown_place_may_be_all(body: str, kind: str) -> None:
+    """Gaps, other views, places that are known when it runs, and what is seen of these, be it in a branch."""
+    end = "\n} else {\n}" if "{" in body else ""
+    (task,) = _program(f'{body}\n"memref.copy"(%v, %v) : ({kind}, {kind}) -> (){end}').tasks
+    assert task.reads[0] == Access(0, 0, 48)
+
+
+def test_an_operation_stays_for_one_of_its_results() -> None:
+    add = "%s, %o = arith.addui_extended %t, %t : i1, i1"
+    branch = f"scf.if %s {{\nfunc.call @one(%a, %b) : ({F12}, {F12}) -> ()\n}} else {{\n}}"
+    assert len(_program(f"%t = arith.constant true\n{add}\n{branch}").tasks) == 1
+
+
 def test_an_empty_tensor_has_an_address_of_its_own() -> None:
     copy = '"memref.copy"(%e, %e) : (memref<0xf32>, memref<0xf32>) -> ()'
     program = _program(f"%e = memref.alloc() : memref<0xf32>\n{copy}")
@@ -86,10 +139,14 @@ def test_an_empty_tensor_has_an_address_of_its_own() -> None:
         (f"@whole(%a, %b, %b) : ({F12}, {F12}, {F12})", ()),  # both results are in one buffer
         (f"@two(%a0, %b0, %c0) : ({F6}, {F6}, {F6})", ()),  # parts of buffers
         (f"@half(%a, %b0) : ({F12}, {F6})", ()),
+        (f"@both(%a, %b, %c) : ({F12}, {F12}, {F12})", ((2, 0),)),
+        (f"@both(%a, %a, %c) : ({F12}, {F12}, {F12})", ()),  # the other operand is there, too
+        (f"@grown(%a0, %b) : ({F6}, {F12})", ()),
+        (f"@part(%a0, %s) : ({F6}, {F6})", ()),
     ],
 )
 def test_a_result_takes_over_whole_buffers_that_nothing_else_needs(call: str, pairs: tuple[object, ...]) -> None:
-    (task,) = _program(f"func.call {call} -> ()").tasks
+    (task,) = _program(f"%s = memref.alloc() : memref<6xf32>\nfunc.call {call} -> ()").tasks
     assert task.in_place == pairs
 
 

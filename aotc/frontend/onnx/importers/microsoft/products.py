@@ -103,9 +103,8 @@ def distances(node: Node) -> Tensor:
     metric = node.attr("metric", "sqeuclidean")
     node.require_choice("metric", metric, ("euclidean", "sqeuclidean"))
     a, b = node.tensor(0), node.tensor(1)
-    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[1]:
-        what = f"matrices {list(a.shape)} and {list(b.shape)} must have as many columns"
-        node.fail("invalid-shape", what)
+    if len(a.shape) != 2 or len(b.shape) != 2:
+        node.fail("invalid-shape", f"operands must be matrices, found {list(a.shape)} and {list(b.shape)}")
     left, right = ((each * each).reduce("sum", [1]) for each in (a, b))
     product = a.emit("matmul", b, transpose_rhs=True)
     found = (left + right.reshape([1, b.shape[0]]) - product * 2).at_least(0)

@@ -10,7 +10,7 @@ func.func @rank(%x: tensor<3x4x2xf32>) {
 
 // CHECK: scores must be [1, C, 5] of f32, found tensor<1x3x6xf32>
 func.func @scores(%b: tensor<1x5x4xf32>, %s: tensor<1x3x6xf32>) {
-  %6, %7, %8 = graph.suppress %b, %s {limit = 2, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<1x3x6xf32>) -> (tensor<6x3xi64>, tensor<i64>, tensor<5xi32>)
+  %6, %7, %8 = graph.suppress %b, %s {limit = 2, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<1x3x6xf32>) -> (tensor<6x3xi64>, tensor<i64>, tensor<5xi64>)
   func.return
 }
 
@@ -18,7 +18,7 @@ func.func @scores(%b: tensor<1x5x4xf32>, %s: tensor<1x3x6xf32>) {
 
 // CHECK: limit must be 0 to 5, found 6
 func.func @limit(%b: tensor<1x5x4xf32>, %s: tensor<1x3x5xf32>) {
-  %6, %7, %8 = graph.suppress %b, %s {limit = 6, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<1x3x5xf32>) -> (tensor<18x3xi64>, tensor<i64>, tensor<5xi32>)
+  %6, %7, %8 = graph.suppress %b, %s {limit = 6, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<1x3x5xf32>) -> (tensor<18x3xi64>, tensor<i64>, tensor<5xi64>)
   func.return
 }
 

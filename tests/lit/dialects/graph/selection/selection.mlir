@@ -4,12 +4,12 @@
 // CHECK-LABEL: func.func @forms
 // CHECK-NEXT: graph.non_zero %x : (tensor<3x4xf32>) -> (tensor<2x12xi64>, tensor<i64>)
 // CHECK-NEXT: graph.unique %x {sorted = true} : (tensor<3x4xf32>) -> (tensor<3xi64>, tensor<3xi64>, tensor<3xi64>, tensor<i64>)
-// CHECK-NEXT: graph.suppress %b, %s {limit = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<1x3x5xf32>) -> (tensor<6x3xi64>, tensor<i64>, tensor<5xi32>)
+// CHECK-NEXT: graph.suppress %b, %s {limit = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<1x3x5xf32>) -> (tensor<6x3xi64>, tensor<i64>, tensor<5xi64>)
 // CHECK-NEXT: graph.count_grams %i, %g, %n {skips = 1 : i64} : (tensor<2x9xi32>, tensor<4x2xi64>, tensor<4xi64>) -> tensor<2x4xf32>
 func.func @forms(%x: tensor<3x4xf32>, %b: tensor<1x5x4xf32>, %s: tensor<1x3x5xf32>, %i: tensor<2x9xi32>, %g: tensor<4x2xi64>, %n: tensor<4xi64>) {
   %0, %1 = graph.non_zero %x : (tensor<3x4xf32>) -> (tensor<2x12xi64>, tensor<i64>)
   %2, %3, %4, %5 = graph.unique %x {sorted = true} : (tensor<3x4xf32>) -> (tensor<3xi64>, tensor<3xi64>, tensor<3xi64>, tensor<i64>)
-  %6, %7, %8 = graph.suppress %b, %s {limit = 2, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<1x3x5xf32>) -> (tensor<6x3xi64>, tensor<i64>, tensor<5xi32>)
+  %6, %7, %8 = graph.suppress %b, %s {limit = 2, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<1x3x5xf32>) -> (tensor<6x3xi64>, tensor<i64>, tensor<5xi64>)
   %9 = graph.count_grams %i, %g, %n {skips = 1} : (tensor<2x9xi32>, tensor<4x2xi64>, tensor<4xi64>) -> tensor<2x4xf32>
   func.return
 }
