@@ -28,10 +28,6 @@ class Buffer:
         if self.size < 0 or self.first > self.last:
             raise ValueError(f"buffer {self.name!r}: size {self.size}, lifetime {self.first}..{self.last}")
 
-    def overlaps(self, other: Buffer) -> bool:
-        """Whether both live at some task."""
-        return self.first <= other.last and other.first <= self.last
-
 
 @dataclass(frozen=True)
 class Placement:
