@@ -162,6 +162,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """
         return None
 
+    def part_starts(self) -> tuple[int, Sequence[int]] | None:
+        """For a result whose parts are written where they belong, however far apart their elements are there: the axis
+        along which the operands lie one after the other, and where each begins. None: the operation is no such."""
+        return None
+
     def contracted_axes(self) -> tuple[int, int] | None:
         """For a contraction of the first two operands along one axis of each: the two axes.
 
@@ -456,9 +461,9 @@ def is_view(op: Operation) -> bool:
 
 
 def is_join(op: Operation) -> bool:
-    """Whether the result of `op` is its operands one after the other in memory, as of a concatenation along the first
-    axis."""
-    return isinstance(op, GraphOp) and op.part_offsets() is not None
+    """Whether the result of `op` is its operands, each of which can be written in its place, as of a concatenation
+    along the first axis."""
+    return isinstance(op, GraphOp) and (op.part_offsets() is not None or op.part_starts() is not None)
 
 
 def is_kernel(op: Operation) -> bool:

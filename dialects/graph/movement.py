@@ -20,7 +20,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
-from aotc.dialects.properties import bool_prop, int_prop
+from aotc.dialects.properties import bool_prop, int_prop, opt_bool_prop
 
 
 class MovingOp(ElementOp, ABC):
@@ -147,6 +147,8 @@ class ConcatOp(MovingOp):
     name = "graph.concat"
     parts = var_operand_def(TensorType)
     axis = int_prop()
+    in_place = opt_bool_prop()
+    """Whether the kernels that compute the parts write them into the result, wherever their elements lie there."""
 
     def infer_types(self) -> Sequence[TensorType]:
         if not self.parts:
@@ -168,8 +170,14 @@ class ConcatOp(MovingOp):
         shape, axis = shape_of(self.result), self.axis
         if math.prod(shape[:axis]) != 1:
             return None
-        ends = accumulate(shape_of(part)[axis] for part in self.parts)
-        return [math.prod(shape[axis + 1 :]) * start for start in [0, *ends][:-1]]
+        return [math.prod(shape[axis + 1 :]) * start for start in self._starts]
+
+    def part_starts(self) -> tuple[int, Sequence[int]] | None:
+        return (self.axis, self._starts) if self.in_place and self.part_offsets() is None else None
+
+    @property
+    def _starts(self) -> Sequence[int]:
+        return [0, *accumulate(shape_of(part)[self.axis] for part in self.parts)][:-1]
 
     def reads_once(self) -> bool:
         return True

@@ -1,11 +1,11 @@
 """Move every group, and every operation that is in none, into a private function; identical ones are one function.
 
 Views (reshapes, contiguous slices) and constants stay in the entry, and so do concatenations whose parts kernels can
-write in their places (`part_offsets`). An output of the model that is an input, a constant or another output is copied;
-so it is in every region of control flow, where outputs are what it yields. What a loop carries, and a state that the
-entry keeps, is computed after the last read of what it was before, or copied (`carried`). `aot.in_place` says for each
-result which operands' buffers it may take over. What a code generator from outside computes becomes a declaration,
-which `aot.external` is about.
+write in their places (`part_offsets`, `part_starts`). An output of the model that is an input, a constant or another
+output is copied; so it is in every region of control flow, where outputs are what it yields. What a loop carries, and a
+state that the entry keeps, is computed after the last read of what it was before, or copied (`carried`). `aot.in_place`
+says for each result which operands' buffers it may take over. What a code generator from outside computes becomes a
+declaration, which `aot.external` is about.
 
 Before:
 ```mlir
@@ -46,7 +46,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, External, entries, functions, mark_kernel
+from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, WITHIN, External, entries, functions, mark_kernel
 from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, graph_blocks
 from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import (
@@ -103,7 +103,7 @@ class OutlineKernelsPass(ModulePass):
 def _key(op: FusedOp | ExternalOp) -> object:
     """All that decides which kernel computes a group."""
     if isinstance(op, FusedOp):
-        return block_signature(op.block)
+        return block_signature(op.block), op.attributes.get(WITHIN.name)
     return tuple(sorted(op.properties.items())), tuple(value.type for value in (*op.operands, *op.results))
 
 
@@ -153,17 +153,22 @@ def _joins(block: Block, taken: set[SSAValue]) -> set[Operation]:
     """The operations whose operands can be written where their results begin, so that nothing remains to be computed.
 
     An operand must be computed by a kernel, have no other place (it is none of `taken`), and belong to one such result
-    only. If any operand is, the others are copied.
+    only. If any operand is, the others are copied. Where the elements of an operand are apart in the result, nothing
+    else may read it.
     """
     taken = set(taken)
     joins: set[Operation] = set()
     for op in list(block.ops):
         if not is_join(op) or op.results[0] in taken or op.results[0].first_use is None:
             continue
+        assert isinstance(op, GraphOp)
         copied: list[int] = []
+        apart = op.part_starts()
         for place, value in enumerate(op.operands):
             source = viewed_whole(value)
-            if _is_computed(source) and source not in taken:
+            if apart is not None and not _may_be_apart(value):
+                copied.append(place)
+            elif _is_computed(source) and source not in taken:
                 taken.add(source)
             else:
                 copied.append(place)
@@ -171,7 +176,26 @@ def _joins(block: Block, taken: set[SSAValue]) -> set[Operation]:
             joins.add(op)
             for place in copied:
                 copy_operand(op, place)
+            if apart is not None:
+                _write_apart(op, *apart)
     return joins
+
+
+def _may_be_apart(value: SSAValue) -> bool:
+    """Whether the kernel that computes `value` may leave room between its elements: one of ours, for one reader."""
+    if not isinstance(value, OpResult) or not value.has_one_use() or is_join(value.op):
+        return False
+    return isinstance(value.op, FusedOp) or is_kernel(value.op)
+
+
+def _write_apart(op: GraphOp, axis: int, starts: Sequence[int]) -> None:
+    """Say of the groups that compute the operands of `op` where along `axis` of its result they write them."""
+    for value, start in zip(list(op.operands), starts, strict=True):
+        assert isinstance(value, OpResult)
+        group = value.op if isinstance(value.op, FusedOp) else make_group([value.op], [value])
+        within = list(WITHIN.get(group) or [()] * len(group.results))
+        within[value.index if group is value.op else 0] = (axis, start, shape_of(op.results[0])[axis])
+        WITHIN.set(group, within)
 
 
 def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
@@ -213,7 +237,9 @@ def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
     _name_arguments(inner)
     signature = ([arg.type for arg in inner.args], [value.type for value in values])
     kernel = FuncOp(name, signature, Region(inner), "private")
-    mark_kernel(kernel, placement)
+    within = WITHIN.get(group) or [()] * len(values)
+    mark_kernel(kernel, [() if apart else places for places, apart in zip(placement, within, strict=True)])
+    WITHIN.set(kernel, WITHIN.get(group))
     BRANCHES.set(kernel, any(isinstance(op, ElementOp) and op.BRANCHES for op in kernel.body.block.ops))
     group.body.add_block(Block())
     return kernel

@@ -40,6 +40,7 @@ from xdsl.context import Context
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import InsertSliceOp
 from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -125,16 +126,20 @@ class KernelLowering:
         buffer_of: dict[SSAValue, SSAValue] = dict(zip(old.args, block.args, strict=True))
         self._buffers: dict[SSAValue, SSAValue] = {}
         self._destinations: list[Destination] = []
+        self._starts: dict[SSAValue, Sequence[int]] = {}
         anchors: list[AnchorOp] = []
         for op in old.ops:
             match op:
                 case ToTensorOp():
                     self._buffers[op.tensor] = buffer_of[op.memref]
                 case MaterializeInDestinationOp():
-                    self._destinations.append((op.source, buffer_of[op.dest]))
+                    value, buffer = op.source, buffer_of[op.dest]
+                    if isinstance(part := value.owner, InsertSliceOp):
+                        value, self._starts[buffer] = part.source, part.static_offsets.get_values()
+                    self._destinations.append((value, buffer))
                 case AnchorOp():
                     anchors.append(op)
-                case ElementOp() | ConstantOp() | ReturnOp():
+                case ElementOp() | ConstantOp() | InsertSliceOp() | ReturnOp():
                     pass
                 case _:
                     raise self._failure(f"{op.name} has no loops: it is neither an ElementOp nor an AnchorOp")
@@ -212,7 +217,8 @@ class KernelLowering:
             return lambda index: b.load_element(buffer, index, element_type_of(value))
 
         given = {value: reader(value, buffer) for value, buffer in self._buffers.items()}
-        return Expressions(self._function.sym_name.data, b, given, lambda op: constant_array(op, self._store))
+        name = self._function.sym_name.data
+        return Expressions(name, b, given, lambda op: constant_array(op, self._store), self._starts)
 
     def _writer(self, result: SSAValue, destinations: list[Destination]) -> Writer:
         for value, _ in destinations:

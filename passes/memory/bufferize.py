@@ -6,7 +6,8 @@ Control flow becomes `scf.if`, `scf.for` and `scf.while`, whose regions write in
 carried value is one for all iterations, and what is scanned or stacked is read and written where it lies, as views at
 an offset of the iteration.
 
-Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry. A kernel
+Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry; a kernel
+whose result has room between its elements there (`aot.within`) is given the whole, and inserts its part. A kernel
 result that is an output, even one reshaped, is written straight into the output's buffer. Each element is written once;
 sharing memory is the planner's business. The scratch buffers of a kernel (`AnchorOp.scratch`) become more destinations,
 last in its signature, with a buffer for each call. A kernel without a body, of a code generator from outside, gets the
@@ -54,6 +55,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, builtin, memref, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.tensor import InsertSliceOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -62,7 +64,7 @@ from aotc.dialects.aot import WeightOp, contract
 from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import dtype_name, storage_type
 from aotc.dialects.graph.compound.control_flow import MOST_TRIPS, ControlOp, IfOp, LoopOp, yield_of
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_view, tensor_type, viewed_whole
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_view, shape_of, tensor_type, viewed_whole
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.model.weight_store import WeightStore
 
@@ -93,6 +95,12 @@ def _memref(kind: builtin.TensorType[Attribute]) -> builtin.MemRefType:
     return builtin.MemRefType(kind.element_type, kind.get_shape())
 
 
+def _whole(kind: builtin.MemRefType, axis: int, _: int, extent: int) -> builtin.MemRefType:
+    """The buffer of `extent` along an axis in which one of type `kind` is."""
+    shape = kind.get_shape()
+    return builtin.MemRefType(kind.element_type, [*shape[:axis], extent, *shape[axis + 1 :]])
+
+
 def bufferize_kernel(kernel: FuncOp) -> None:
     """Let a kernel read and write buffers: arguments for its operands, then its results, then its scratch buffers."""
     if (external := contract.EXTERNAL.get(kernel)) is not None:
@@ -103,10 +111,16 @@ def bufferize_kernel(kernel: FuncOp) -> None:
     assert isinstance(end, ReturnOp)
     scratch = [result for op in old.ops if isinstance(op, AnchorOp) for result in op.scratch()]
     results = [*end.operands, *scratch]
+    within = contract.WITHIN.get(kernel) or ()
+    contract.WITHIN.set(kernel, None)
     if (in_place := contract.IN_PLACE.get(kernel)) is not None:
         contract.IN_PLACE.set(kernel, [*in_place, *([] for _ in scratch)])
     old.erase_op(end)
-    block = Block(arg_types=[buffer_type(value) for value in (*old.args, *results)])
+    kinds = [buffer_type(value) for value in (*old.args, *results)]
+    for place, apart in enumerate(within, len(old.args)):
+        if apart:
+            kinds[place] = _whole(kinds[place], *apart)
+    block = Block(arg_types=kinds)
     reads = [ToTensorOp(arg) for arg in block.args[: len(old.args)]]
     for read, arg, new in zip(reads, old.args, block.args, strict=False):
         new.name_hint = arg.name_hint
@@ -117,6 +131,12 @@ def bufferize_kernel(kernel: FuncOp) -> None:
         block.add_op(op)
     for value, out in zip(results, block.args[len(old.args) :], strict=True):
         out.name_hint = "scratch" if value in scratch else "out"
+        if out.type != buffer_type(value):
+            axis, start, _ = within[out.index - len(old.args)]
+            starts = [start if axis == each else 0 for each in range(len(shape_of(value)))]
+            block.add_op(before := ToTensorOp(out))
+            block.add_op(inserted := InsertSliceOp.get(value, before.tensor, shape_of(value), starts))
+            value = inserted.result
         block.add_op(
             MaterializeInDestinationOp(
                 operands=[value, out], result_types=[[]], properties={"writable": builtin.UnitAttr()}
@@ -219,6 +239,9 @@ class _Entry:
         """Let the kernels that compute the operands of `op` write into the buffer of its result."""
         assert isinstance(op, GraphOp)
         result, offsets = op.results[0], op.part_offsets()
+        if op.part_starts() is not None:  # their kernels know where they write
+            self.buffers.update(dict.fromkeys(op.operands, self._result(result)))
+            return
         assert offsets is not None
         whole, start = self.places.get(result, (self._result(result), 0))
         for operand, offset in zip(op.operands, offsets, strict=True):

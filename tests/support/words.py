@@ -35,7 +35,8 @@ WORDS = {
     "seen": Word("a^"),
     "kept": Word("a^", "kept"),  # of a buffer, in metadata
     "part": Word(
-        "dialects|passes/(kernel|loops|fuse|graph/quant)|aotc/(frontend|emit/(artifacts|c/))", "row_parts|part_offsets"
+        "dialects|passes/(kernel|loops|fuse|graph/quant)|aotc/(frontend|emit/(artifacts|c/))",
+        "row_parts|part_offsets|part_starts",
     ),
     "pair": Word(_INTEGERS, "Tile.*PairOp", "pair-steps|prove-narrow-pairs|tile_dot_pair|narrow_pairs|in pairs on x86"),
     "word": Word(

@@ -50,6 +50,7 @@ from aotc.dialects.aot.contract.functions import (
     RESOURCE_HANDLE,
     SCALAR_FALLBACK,
     SCHEDULE,
+    WITHIN,
     External,
     InPlace,
     Sizes,

@@ -88,6 +88,11 @@ IN_PLACE: Final = Field[InPlace]("aot.in_place")
 the operand is at the index written, before the write."""
 
 
+WITHIN: Final = Field[Sequence[Sequence[int]]]("aot.within")
+"""On a kernel, and the `graph.fused` that becomes it, in `outline`: for each result that is part of a larger tensor the
+axis along which it is, where it begins and the extent of all; nothing for the others."""
+
+
 @dataclass(frozen=True)
 class External:
     """Who makes a kernel that is only declared, and what he is to make."""

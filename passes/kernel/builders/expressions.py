@@ -23,16 +23,23 @@ class Expressions:
     """Writes, with one builder, the value of a tensor at an index: what a reader gives, or the operation's element.
 
     `given` are readers, of what memory holds, of the tensors that the kernel `kernel` is given; `constants` are the
-    values of the others. A value that is needed again at the same index in the same block is written once.
+    values of the others. What goes to a buffer in `starts` begins there along each axis. A value that is needed again
+    at the same index in the same block is written once.
     """
 
     def __init__(
-        self, kernel: str, b: LoopBuilder, given: Mapping[SSAValue, Reader], constants: Callable[[ConstantOp], Array]
+        self,
+        kernel: str,
+        b: LoopBuilder,
+        given: Mapping[SSAValue, Reader],
+        constants: Callable[[ConstantOp], Array],
+        starts: Mapping[SSAValue, Sequence[int]] | None = None,
     ) -> None:
         self._kernel = kernel
         self._b = b
         self._given = given
         self._constants = constants
+        self._starts = starts or {}
         self._bound: dict[SSAValue, tuple[IndexKey, Scalar]] = {}
         self._cache: dict[tuple[SSAValue, Block, IndexKey, bool], Scalar] = {}
 
@@ -40,14 +47,18 @@ class Expressions:
         """Compute every tensor at `index`, then store them all: a buffer that is written may be one that was read."""
         values = [self.reader(value, encoded=True)(index) for value, _ in destinations]
         for value, (_, buffer) in zip(values, destinations, strict=True):
-            self._b.store(value, buffer, index)
+            self._b.store(value, buffer, self._placed(buffer, index))
 
     def store_epilogue(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
         """Store what becomes of the anchor's result at `index`: elements of a permuted tensor go where they belong."""
         sources = [_permuted(value) for value, _ in destinations]
         values = [self.reader(source, encoded=True)(index) for source, _ in sources]
         for value, (_, axes), (_, buffer) in zip(values, sources, destinations, strict=True):
-            self._b.store(value, buffer, [index[axis] for axis in axes])
+            self._b.store(value, buffer, self._placed(buffer, [index[axis] for axis in axes]))
+
+    def _placed(self, buffer: SSAValue, index: Sequence[Scalar]) -> Sequence[Scalar]:
+        starts = self._starts.get(buffer)
+        return index if starts is None else [i + start if start else i for i, start in zip(index, starts, strict=True)]
 
     @contextmanager
     def bound(self, result: SSAValue, index: Sequence[Scalar], value: Scalar) -> Generator[None]:

@@ -137,7 +137,8 @@ class SliceLayout(KernelStrategy[SliceOp]):
 
 
 class ConcatLayout(KernelStrategy[ConcatOp]):
-    """Concatenation of channels puts blocks side by side; where that leaves many padding lanes, channels are moved."""
+    """Concatenation of channels puts blocks side by side; where that leaves many padding lanes, channels are moved.
+    Without vectors, where channels come last, parts are written in their places."""
 
     def lay_out(self, op: ConcatOp, layouts: Layouts) -> Blocked | None:
         channels = layouts.channels_of(*op.parts)
@@ -145,7 +146,12 @@ class ConcatLayout(KernelStrategy[ConcatOp]):
             return None
         if op.axis != 1:
             return Blocked(layouts.copied(op, [layouts.pack(part, channels) for part in op.parts]), channels)
-        parts = [layouts.blocked(part, channels.lanes) for part in op.parts if shape_of(part)[1] > 0]
+        given = [part for part in op.parts if shape_of(part)[1] > 0]
+        if layouts.machine is None:
+            last = [layouts.pack(part, Channels.of([count], count)) for part in given for count in shape_of(part)[1:2]]
+            whole = Channels.of([shape_of(op.result)[1]], shape_of(op.result)[1])
+            return Blocked(layouts.copied(op, last, axis=len(shape_of(op.result)), in_place=True), whole)
+        parts = [layouts.blocked(part, channels.lanes) for part in given]
         joined = concatenated([part.channels for part in parts])
         if is_compact(joined):
             return Blocked(layouts.copied(op, [part.value for part in parts]), joined)
