@@ -24,7 +24,7 @@ def remainder(b: TileBuilder, dividend: Scalar, divisor: Scalar) -> Scalar:
     def step(left: Scalar, by: Scalar) -> Scalar:
         return b.fma(-b.math("trunc", left / by), by, left)
 
-    def scaled_step(_: Scalar, carried: list[Scalar]) -> list[Scalar]:
+    def scaled_step(_index: Scalar, carried: list[Scalar]) -> list[Scalar]:
         (left,), by = carried, m
         for _ in range(2):
             by = b.select(b.compare("ge", b.abs(left), by * _SCALE), by * _SCALE, by)
