@@ -183,3 +183,13 @@ func.func @read(%n: index, %x: f32, %y: f32) -> f32 {
   %s = arith.addf %b#0, %a#0 : f32
   func.return %s : f32
 }
+
+// Each of the patterns of an operation is tried, also where it has no folder.
+// CHECK-LABEL: func.func @patterns
+// CHECK-NEXT:    func.return %x : f32
+func.func @patterns(%x: f32, %y: f32, %p: i1) -> f32 {
+  %true = arith.constant true
+  %a = arith.select %true, %x, %y : f32
+  %b = arith.select %p, %a, %a : f32
+  func.return %b : f32
+}
