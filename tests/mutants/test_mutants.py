@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from . import generate, generate_c
 from .mutant import ROOT, Mutant
@@ -130,3 +134,15 @@ def test_every_folder_is_reached() -> None:
         "dialects/aot/contract",
     ]
     assert not [each for each in [*passes, *others] if not any(folder.startswith(each) for folder in folders)]
+
+
+def test_an_answer_is_whole_before_its_writer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that a mutant repeats for ever hold the pipe, too: its end does not come."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    from .warm import said
+
+    receiving, sending = os.pipe()
+    said(sending, {"result": "survived"})
+    assert os.read(receiving, 1000) == b'{"result": "survived"}\n'
+    os.close(receiving)
+    os.close(sending)

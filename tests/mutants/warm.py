@@ -256,10 +256,8 @@ class Warm:
         for tests, seconds in asked["tests"]:
             result = self._result(tests, seconds, is_fresh, bool(asked.get("measure")))
             if result != PASSES and not asked.get("measure"):
-                os.write(sending, (json.dumps({"result": "caught", "by": tests[0], "late": result == LATE})).encode())
-                return 0
-        os.write(sending, json.dumps({"result": "survived", "fresh": is_fresh}).encode())
-        return 0
+                return said(sending, {"result": "caught", "by": tests[0], "late": result == LATE})
+        return said(sending, {"result": "survived", "fresh": is_fresh})
 
     def _serve_commands(self) -> None:
         address = self._commands / "server"
@@ -303,6 +301,12 @@ class Warm:
         options = ["-q", "-p", "no:cacheprovider", "--tb=short" if is_measured else "--tb=no"]
         found = self._pytest.main([*options, *([] if is_measured else ["-x"]), *tests], plugins=plugins)
         return PASSES if found == 0 else FAILS
+
+
+def said(sending: int, answer: dict[str, Any]) -> int:
+    """A whole line: who reads it need not wait for the end of commands, which a mutant may repeat for ever."""
+    os.write(sending, f"{json.dumps(answer)}\n".encode())
+    return PASSES
 
 
 def _limit_memory() -> None:

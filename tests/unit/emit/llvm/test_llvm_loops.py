@@ -55,7 +55,7 @@ def test_innermost_loops_decide(body: str, expected: bool) -> None:
     ("text", "options", "expected"),
     [
         (PRODUCT, {"target": "x86-64-v3"}, ["tidy"]),
-        ("m (float[64,64] x) => (float[64,64] y) { y = Mod<fmod = 1>(x, x) }", {"target": "x86-64-v3"}, ["1"]),
+        ("m (double[64,64] x) => (double[64,64] y) { y = Mod<fmod = 1>(x, x) }", {"target": "x86-64-v3"}, ["1"]),
         (
             "m (float[64,64] x) => (float[64,64] y) { y = MatMul(x, x) }",
             {"target": "cortex-m4", "optimize": "2"},
