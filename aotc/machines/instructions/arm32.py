@@ -27,8 +27,8 @@ ARM = Architecture("arm", (), MACROS.__getitem__, _no_register, others=("neon", 
 _ROUND = '{0} aotc_r; __asm__("{1} %{2}0, %{2}1" : "={3}"(aotc_r) : "{3}"({{0}}))'
 _CONVERT = (
     'float aotc_r; __asm__("vmov %0, %1\\n\\tvcvtb.f32.f16 %0, %0" : "=t"(aotc_r) : "r"((uint32_t)({0})))',
-    'uint32_t aotc_r; float aotc_t; __asm__("vcvtb.f16.f32 %1, %2\\n\\tvmov %0, %1"'
-    ' : "=r"(aotc_r), "=t"(aotc_t) : "t"({0})); aotc_r &= 0xffffu',
+    'uint32_t aotc_w; float aotc_t; __asm__("vcvtb.f16.f32 %1, %2\\n\\tvmov %0, %1"'
+    ' : "=r"(aotc_w), "=t"(aotc_t) : "t"({0})); uint16_t aotc_r = (uint16_t)(aotc_w & 0xffffu)',
 )
 """Between a general register, in which halves are, and one of floats; compilers convert a type of their own only."""
 

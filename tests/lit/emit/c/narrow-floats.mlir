@@ -7,10 +7,10 @@
 // CHECK-NEXT: {
 // CHECK-NEXT: #if defined(__ARM_FP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 // CHECK-NEXT:     return (__extension__ ({
-// CHECK-NEXT:         uint32_t aotc_r;
+// CHECK-NEXT:         uint32_t aotc_w;
 // CHECK-NEXT:         float aotc_t;
-// CHECK-NEXT:         __asm__("vcvtb.f16.f32 %1, %2\n\tvmov %0, %1" : "=r"(aotc_r), "=t"(aotc_t) : "t"(x));
-// CHECK-NEXT:         aotc_r &= 0xffffu;
+// CHECK-NEXT:         __asm__("vcvtb.f16.f32 %1, %2\n\tvmov %0, %1" : "=r"(aotc_w), "=t"(aotc_t) : "t"(x));
+// CHECK-NEXT:         uint16_t aotc_r = (uint16_t)(aotc_w & 0xffffu);
 // CHECK-NEXT:         aotc_r;
 // CHECK-NEXT:     }));
 // CHECK-NEXT: #else
