@@ -96,7 +96,12 @@ def draw_extreme(seed: int, name: str = "", dtype: str = "") -> Specimen:
 
 
 def allowed(node: NodeProto, versions: dict[str, int]) -> dict[str, set[int]]:
-    """The element types that the first operand may have -> the places of the operands that have the same."""
+    """The element types that the first operand may have -> the places of the operands that have the same.
+
+    Raises Refused where the version has no such operator.
+    """
+    if not defs.has(node.op_type, versions[node.domain], node.domain):
+        raise Refused(f"{node.op_type} is not of version {versions[node.domain]}")
     schema = defs.get_schema(node.op_type, versions[node.domain], node.domain)
     if not schema.inputs or not node.input:
         return {}
