@@ -21,6 +21,16 @@ builtin.module attributes {aot.name = "kws"} {
     %ok = arith.constant 0 : i32
     func.return %ok : i32
   }
+  func.func private @stores(%x: !aot.ptr<i8> {aot.name = "x", aot.dtype = "uint8"}, %y: !aot.ptr<f32> {aot.name = "y", aot.dtype = "float32"}) -> i32 {
+    %ok = arith.constant 0 : i32
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1.0 : f32
+    %s0 = func.call @first(%x, %y) : (!aot.ptr<i8>, !aot.ptr<f32>) -> i32
+    aot.check %s0
+    %yb = aot.buffer %y : !aot.ptr<f32> to memref<4xf32>
+    memref.store %one, %yb[%c0] : memref<4xf32>
+    func.return %ok : i32
+  }
   func.func private @first(!aot.ptr<i8>, !aot.ptr<f32>) -> i32
   func.func private @second(!aot.ptr<f32> , !aot.ptr<f32>, !aot.ptr<f32>) -> i32
   aot.global @aotc_kws_model : !aot.struct<"AOTCTypedModel"> = [[@aotc_kws_run, 1 : i32, 1 : i32]]
@@ -50,4 +60,13 @@ builtin.module attributes {aot.name = "kws"} {
 // CHECK-NEXT:     }
 // CHECK-NEXT:     return status;
 // CHECK-NEXT: }
+
+// What must not run behind a call that fails: the function returns at once.
+// CHECK-LABEL: static int32_t stores(
+// CHECK:           status = first(x, y);
+// CHECK-NEXT:      if (status != 0) {
+// CHECK-NEXT:          return status;
+// CHECK-NEXT:      }
+// CHECK-NEXT:      y[0] = 1.0f;
+// CHECK-NEXT:      return 0;
 // CHECK:      const aotc_kws_model_t aotc_kws_model = {aotc_kws_run, 1, 1};
