@@ -63,7 +63,7 @@ class FoldTablesPass(ModulePass):
 
 @dataclass
 class _Tables:
-    """What a block computes of constants alone, and of which."""
+    """Values that a block computes of constants alone, and of which."""
 
     most: int
     has_floats: bool
