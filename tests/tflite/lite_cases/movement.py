@@ -141,7 +141,7 @@ def picks() -> Iterator[Case]:
     for dtype in ("float32", "int8"):
         table = constant(np.arange(-12, 12).reshape(6, 4).astype(dtype), None, *((0.05, 0) if dtype == "int8" else ()))
         places = tensor((3,), "int32")
-        for to in {dtype, "float32"}:
+        for to in dict.fromkeys((dtype, "float32")):
             out = tensor((3, 4), to, *((0.05, 0) if to == "int8" else ()))
             inputs = [places, Tensor(**vars(table))]
             name = f"embedding_lookup-{dtype}-{to}"

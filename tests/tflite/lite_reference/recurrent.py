@@ -58,8 +58,8 @@ _FRACTION = 1 / 32768
 
 
 def _gate(node: Node, x: Array, hidden: Array, gate: int) -> Array:
-    """What a gate's function is applied to: two products, each requantised to 1/4096 in 16 bits, and their sum,
-    saturating."""
+    """The number that a gate's function is applied to: two products, each requantised to 1/4096 in 16 bits, and their
+    sum, saturating."""
     given, kept, bias = node[0], node[_HIDDEN], node[_BIAS + gate].array
     weights, recurrent = node[_INPUT + gate], node[_RECURRENT + gate]
     if given.dtype == "float32":
