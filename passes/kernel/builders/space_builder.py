@@ -19,7 +19,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import MemRefType, f32, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.dialects.builder import INDEX, Bitwise, Comparison, Reader, Scalar, ScalarLike
+from aotc.dialects.builder import INDEX, Bitwise, Comparison, Number, Reader, Scalar, ScalarLike
 from aotc.dialects.dtypes import is_float
 from aotc.passes.kernel.builders.remainders import remainder
 from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, TileBuilder
@@ -452,4 +452,4 @@ def _form(index: Scalar) -> Affine:
     """An index as an affine form; an index computed by operations is a term itself."""
     if isinstance(index, AffineIndex):
         return index.form
-    return Affine(0, {index.value: 1}) if index.value is not None else Affine(int(index.constant or 0))
+    return Affine(0, {index.value: 1}) if index.value is not None else Affine(int(cast(Number, index.constant)))
