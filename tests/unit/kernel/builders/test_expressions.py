@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 from kernel_program import lowered
-from written import effects, written
+from kernels.written import effects, written
 from xdsl.dialects import test
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from written import arguments, effects, written
+from kernels.written import arguments, effects, written
 from xdsl.dialects import arith, test
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, f16, f32, i32
 from xdsl.ir import Attribute, SSAValue

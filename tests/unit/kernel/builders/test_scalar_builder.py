@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from evaluated import evaluated
-from written import arguments, effects, written
+from kernels.evaluated import evaluated
+from kernels.written import arguments, effects, written
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Block

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
-from written import arguments, effects, written
+from kernels.written import arguments, effects, written
 from xdsl.dialects.builtin import MemRefType, VectorType, f32, f64, i1, i8, i32
 from xdsl.ir import Block, SSAValue
 

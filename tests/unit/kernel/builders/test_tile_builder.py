@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
-from written import arguments, effects, written
+from kernels.written import arguments, effects, written
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, VectorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue

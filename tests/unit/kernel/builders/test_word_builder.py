@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
-from written import arguments, written
+from kernels.written import arguments, written
 from xdsl.dialects.builtin import MemRefType, VectorType, f32, i8, i16, i32, i64
 from xdsl.ir import Attribute
 

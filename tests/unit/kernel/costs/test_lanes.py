@@ -80,6 +80,7 @@ def test_axes(shape: tuple[int, ...], axes: tuple[int, ...], lanes: int, steps: 
         ((3, 10, 6), (1,), RowSchedule(8, 1, 10)),
         ((3, 2, 60), (1,), RowSchedule(8, 2, 2)),
         ((3, 16, 6), (1,), RowSchedule(8, 1, 16)),
+        ((3, 16, 20), (1,), RowSchedule(8, 1, 16)),
         ((3, 17, 6), (1,), RowSchedule(8, 1, 4)),
         ((1, 3, 6), (0, 1), RowSchedule(8, 1, 3)),
         ((2, 3, 6), (0, 1), RowSchedule(8, 1, 3)),

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from evaluated import evaluated
-from written import arguments
+from kernels.evaluated import evaluated
+from kernels.written import arguments
 from xdsl.dialects.builtin import f32, i8, i32
 
 from aotc.dialects import arrays
