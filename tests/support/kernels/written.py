@@ -1,4 +1,4 @@
-"""What builders of kernels write, as text: `subi(x, addi(y, 3))`."""
+"""Text for the expressions that builders of kernels write: `subi(x, addi(y, 3))`."""
 
 from __future__ import annotations
 

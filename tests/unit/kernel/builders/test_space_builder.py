@@ -165,7 +165,7 @@ def test_conditions(how: Comparison, decided: list[bool | int]) -> None:
 
 
 def test_conditions_are_joined() -> None:
-    """What is decided decides; of two open ones the first is split first."""
+    """A decided one decides; of two open ones the first is split first."""
     b, i, j, n = spaces()
     yes, no = b.const(1, i1), b.const(0, i1)
     one, two = b.compare("lt", i, 4), b.compare("lt", j, 1)

@@ -1,4 +1,4 @@
-"""What is written for tiles: operations on all elements, loads along their axes, and what no tile can be."""
+"""Expressions written for tiles: operations on all elements, loads along their axes, and what no tile can be."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_scalars_and_operations_of_tiles_are_inserted() -> None:
 
 
 def test_branches_carry_tiles() -> None:
-    """What is a tile on one side is one on the other."""
+    """A result that is a tile on one side is one on the other."""
     b, x, _, z = tiles(f32)
     for sides in ((x, z), (z, x)):
         (found,) = b.when(b.compare("lt", z, 0), lambda sides=sides: [sides[0]], lambda sides=sides: [sides[1]])

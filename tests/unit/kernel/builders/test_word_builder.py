@@ -1,4 +1,4 @@
-"""What is written for words of four bytes, and for quads: four lanes of at most 32 bits."""
+"""Expressions written for words of four bytes, and for quads: four lanes of at most 32 bits."""
 
 from __future__ import annotations
 

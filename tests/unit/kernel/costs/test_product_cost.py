@@ -137,7 +137,7 @@ def test_weights_come_beside_products() -> None:
 
 
 def test_batched_products() -> None:
-    """What takes more than 256 bytes is prefetched, unless it was written just before, or does not fit a step."""
+    """A panel of more than 256 bytes is prefetched, unless it was written just before, or does not fit a step."""
     near, far = (1, 2, 2, 4), (1, 2, 2, 5)
     assert batched_matmul_schedule(MACHINE, 8, near) == MatmulSchedule(8, 2, 2)
     assert batched_matmul_schedule(MACHINE, 8, far) == MatmulSchedule(8, 2, 2, prefetch=True)
