@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
 import numpy as np
 from xdsl.builder import Builder
@@ -57,6 +57,9 @@ def erase_unused(block: Block) -> None:
 @dataclass(eq=False, kw_only=True)
 class Emitter(ABC):
     """A node during import: its inputs as SSA values, and `emit`."""
+
+    SHAPE_ADVICE: ClassVar[str] = "make the model again"
+    """What to do about shapes that do not fit."""
 
     name: str
     op_type: str
@@ -164,8 +167,7 @@ class Emitter(ABC):
             op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
             op = op_class.get(*map(_value, operands), **attributes)
         except ShapeError as error:
-            fix = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
-            self.fail("invalid-shape", str(error), fix=fix)
+            self.fail("invalid-shape", str(error), fix=self.SHAPE_ADVICE)
         try:
             for result in op.results:
                 self.require_countable(shape_of(result))

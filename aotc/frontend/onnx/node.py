@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -36,6 +36,8 @@ class Bound:
 @dataclass(eq=False, kw_only=True)
 class Node(Emitter):
     """One ONNX node during import: its inputs as SSA values, its attributes as Python values, and `emit`."""
+
+    SHAPE_ADVICE: ClassVar[str] = "check the model's shapes (onnx.shape_inference) or the given --input-shape"
 
     domain: str
     opset: int
