@@ -256,7 +256,7 @@ class Node(Emitter):
         up = np.maximum(by.exponents, 0)
         if up.any():
             behind = [1] * (len(sums.shape) - 1 - axis) if up.ndim else []
-            sums = sums * self.constant((1 << up.astype(np.int64)).astype(np.int32).reshape(*up.shape, *behind))
+            sums = sums * self.constant((1 << up.astype(np.int64)).astype(np.int32).reshape([*up.shape, *behind]))
         factors, shifts = by.factors.astype(np.int32), np.maximum(-by.exponents, 0).astype(np.int32)
         made = self.constant(factors), self.constant(shifts)
         return sums.emit("doubling_requantize", *made, axis=axis, **numbers)

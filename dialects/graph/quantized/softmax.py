@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.checks import expect
 from aotc.dialects.graph.interfaces import ShapeError, shape_of
 from aotc.dialects.graph.quantized.requantization import ClampedOp
@@ -149,7 +150,7 @@ class FixedSoftmaxOp(TableSoftmaxOp):
 class DoublingSoftmaxOp(TableSoftmaxOp):
     """Softmax as TFLite's reference kernels compute it: exponentials of `table`, i32 over 2^31, are added up with 12
     integer bits, and multiplied by the reciprocal of their sum, which three steps of Newton's method find; 2^-8 of the
-    product is rounded twice (`Builder.rescaled`).
+    product, of 16 bits 2^-16, is rounded twice (`Builder.rescaled`).
     """
 
     name = "graph.doubling_softmax"
@@ -177,7 +178,8 @@ class DoublingSoftmaxOp(TableSoftmaxOp):
             x = x + b.shift_left(b.rescaled(x, rest, zero), b.const(2, i32))
         most = 2**30 - 1
         scale = b.select(b.compare("gt", x, most), b.const(2**31 - 1, i32), b.shift_left(b.min(x, most), one))
-        return [scale, b.min(over + 23, 31)]
+        low, high = integer_range(self.to)
+        return [scale, b.min(over + (32 - (high - low).bit_length() - 1), 31)]
 
     def quotient(self, b: Builder, entry: Scalar, divisor: Sequence[Scalar]) -> Scalar:
         return b.rescaled(entry, *divisor)

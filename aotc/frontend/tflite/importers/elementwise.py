@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from xdsl.dialects.builtin import i32
 
 from aotc.dialects.dtypes import integer_range
 from aotc.frontend.emitter import Tensor
@@ -22,15 +23,15 @@ def add(node: Node) -> Tensor | First:
     name = node.op_type.lower()
     (x, y), ordered = node.alike(0, 1)
     if not node.is_quantized:
-        return ordered(node.activated(x.emit(name, y)))
+        whole = x.emit(name, y)  # sums of i32 have no activation, whatever the model says
+        return ordered(whole if name == "add" and whole.kind == i32 else node.activated(whole))
     node.require_type(0, "int8")
     node.require_type(1, "int8")
     (x_scale, x_point), (y_scale, y_point) = node.input_quantization(0), node.input_quantization(1)
     scale, _ = node.quantization(node.results[0])
-    kind = np.float64 if name == "add" else np.float32  # in which the kernels divide
-    own = np.array([x_scale, y_scale], kind)
+    own = np.array([x_scale, y_scale], np.float64)
     twice = 2 * own.max()
-    shares, last = own / twice, np.asarray(twice / (2**_UP * np.asarray(scale, kind)))
+    shares, last = own / twice, twice / (2**_UP * np.float64(scale))
     left, right = (
         node.rescaled(node.integers(each, point) * (1 << _UP), Multiplier.of(share))
         for each, point, share in ((x, x_point, shares[0]), (y, y_point, shares[1]))
