@@ -187,9 +187,9 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
             why, fix = "its quantised operators have no integer multipliers", "use fixed, which rounds as TFLite"
             raise UsageError("option-conflict", "--requantize tflite with an ONNX model", why, fix)
         model, values = onnx.release(onnx.load_model(source), options.state.values())
-        given = {"dims": dict(options.dims), "input_shapes": dict(options.input_shapes)}
         model = onnx.freeze(model, options.constants)
-        module = onnx.import_model(model, ctx, name=name, max_nodes=options.max_nodes, **given)
+        dims, shapes = dict(options.dims), dict(options.input_shapes)
+        module = onnx.import_model(model, ctx, dims=dims, input_shapes=shapes, name=name, max_nodes=options.max_nodes)
     mark_states(module, options.state, values, store)
     return Compilation(options, ctx, module, store, "import")
 

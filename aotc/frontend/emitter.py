@@ -1,4 +1,4 @@
-"""What importers of nodes share, whatever the format of the model: building operations, constants, problems that name
+"""Nodes as importers see them, whatever the format of the model: building operations, constants, problems that name
 the node; and tensors with arithmetic that emits graph operations.
 
 x = node.tensor(0)
@@ -59,7 +59,7 @@ class Emitter(ABC):
     """A node during import: its inputs as SSA values, and `emit`."""
 
     SHAPE_ADVICE: ClassVar[str] = "make the model again"
-    """What to do about shapes that do not fit."""
+    """Advice about shapes that do not fit."""
 
     name: str
     op_type: str

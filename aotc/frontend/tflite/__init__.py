@@ -4,6 +4,6 @@
 """
 
 from aotc.frontend.tflite.file import Model, content_of, load_model
-from aotc.frontend.tflite.importer import import_model, summarize
+from aotc.frontend.tflite.importer import import_model, names_of, summarize
 
-__all__ = ["Model", "content_of", "import_model", "load_model", "summarize"]
+__all__ = ["Model", "content_of", "import_model", "load_model", "names_of", "summarize"]

@@ -47,7 +47,7 @@ Table: TypeAlias = Any
 """An accessor of the package `tflite`, which has no types."""
 
 _FAULTS = (struct.error, ValueError, TypeError, IndexError, OverflowError, UnicodeDecodeError, AttributeError)
-"""What accessors raise where an offset leads out of the file, or to something else."""
+"""Errors of accessors where an offset leads out of the file, or to something else."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class _Reader:
         return buffer.DataAsNumpy() if count else None
 
     def quantization(self, table: Table | None, name: str, shape: tuple[int, ...]) -> Quantization | None:
-        """What the integers of a tensor stand for; None where they stand for themselves."""
+        """The real numbers that integers of a tensor stand for; None where they stand for themselves."""
         if table is None or not (count := table.ScaleLength()):
             return None
         if table.DetailsType():
@@ -279,6 +279,7 @@ class _Reader:
         scales = self.numbers(table, "Scale", 4)
         points = self.numbers(table, "ZeroPoint", 8)
         axis = table.QuantizedDimension()
+        axis = 0 if len(shape) == 1 or count == 1 else axis  # models have any number there
         fits = count == 1 or (0 <= axis < len(shape) and count == shape[axis])
         if not fits or len(points) not in (0, 1, count) or not bool((np.isfinite(scales) & (scales >= 0)).all()):
             self.refuse(f"the scales and zero points of the tensor {name!r} do not fit it")

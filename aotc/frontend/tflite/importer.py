@@ -28,7 +28,7 @@ from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, OutOfMemoryError, Problem, gathered, warn
 from aotc.frontend.emitter import Tensor, erase_unused, location, name_value
 from aotc.frontend.tflite import file
-from aotc.frontend.tflite.node import First, Held, Node
+from aotc.frontend.tflite.node import First, Node, Value
 from aotc.frontend.tflite.registry import IMPORTERS, MOVING, Result, load_importers
 from aotc.model.naming import c_identifier, distinct_names
 from aotc.model.weight_store import Array, WeightStore
@@ -86,7 +86,7 @@ class _Importer:
         self.problems: list[Problem] = []
         self.notes: list[Problem] = []
         self.graph = model.graphs[0]
-        self.values: dict[int, Held | None] = {}
+        self.values: dict[int, Value | None] = {}
         """By the number of the tensor; None of an operator that could not be imported."""
 
     def module(self, name: str) -> builtin.ModuleOp:
@@ -126,7 +126,7 @@ class _Importer:
             self.problems.append(Problem("empty-input", f"input {name!r} has no elements", f"{list(tensor.shape)}"))
         argument = self.block.insert_arg(TensorType(element_type(tensor.dtype), tensor.shape), len(self.block.args))
         name_value(argument, name)
-        self.values[place] = Held(tensor, argument)
+        self.values[place] = Value(tensor, argument)
         return self._described(name, tensor)
 
     def _described(self, name: str, tensor: file.Tensor) -> Argument:
@@ -137,20 +137,20 @@ class _Importer:
 
     def _output(self, place: int) -> SSAValue | None:
         """The value of an output; None where a problem says why there is none."""
-        held = self._held(place)
-        if held is None:
+        value = self._value(place)
+        if value is None:
             if place not in self.values:
                 what = f"output {self.graph.tensors[place].name!r} is computed by no operator"
                 self.problems.append(Problem("invalid-model", what, fix="make or download the model again"))
             return None
-        return self._node(None, "", place, [held]).input(0)
+        return self._node(None, "", place, [value]).input(0)
 
-    def _held(self, place: int) -> Held | None:
+    def _value(self, place: int) -> Value | None:
         """A tensor of the model; None where it is not there (yet), or could not be imported."""
         tensor = self.graph.tensors[place]
         if place not in self.values and tensor.data is not None and tensor.dtype and not tensor.is_sparse:
             known = tensor.array()
-            self.values[place] = Held(tensor, known=known, constant=lambda array: self._constant(array, tensor))
+            self.values[place] = Value(tensor, known=known, constant=lambda array: self._constant(array, tensor))
         return self.values.get(place)
 
     def _constant(self, array: Array, tensor: file.Tensor) -> SSAValue:
@@ -159,7 +159,7 @@ class _Importer:
         name_value(value, tensor.name)
         return value
 
-    def _node(self, operator: file.Operator | None, name: str, place: int, inputs: Sequence[Held | None]) -> Node:
+    def _node(self, operator: file.Operator | None, name: str, place: int, inputs: Sequence[Value | None]) -> Node:
         outputs = (place,) if operator is None else operator.outputs
         results = [self.graph.tensors[each] for each in outputs if each >= 0]
         return Node(
@@ -182,19 +182,14 @@ class _Importer:
         outputs = [each for each in operator.outputs if each >= 0]
         first = self.graph.tensors[outputs[0]].name.partition(";")[0] if outputs else ""
         name = first or f"{operator.code.lower()}_{place}"
-        problem = Problem("", "", node=name, op_type=operator.code)
+        given = [None if each < 0 else self._value(each) for each in operator.inputs]
+        found = self._unsupported(operator, outputs)
+        is_poisoned = any(each >= 0 and self._value(each) is None for each in operator.inputs)
         self.values.update(dict.fromkeys(outputs))
-        if (found := self._unsupported(operator, outputs)) is not None:
+        if found is not None:
             self.problems.append(replace(found, node=name, op_type=operator.code))
+        if found is not None or is_poisoned:
             return
-        given = [None if each < 0 else self._held(each) for each in operator.inputs]
-        for each, held in zip(operator.inputs, given, strict=True):
-            if each >= 0 and held is None:
-                if each not in self.values:
-                    why = f"the tensor {self.graph.tensors[each].name!r} is computed by no operator before it"
-                    what = "it reads what is not there"
-                    self.problems.append(replace(problem, id="invalid-model", what=what, why=why))
-                return
         try:
             node = self._node(operator, name, place, given)
             made = IMPORTERS[operator.code](node)
@@ -204,7 +199,7 @@ class _Importer:
         except AotcError as error:
             self.problems += [replace(each, node=each.node or name) for each in error.problems]
         except ShapeError as error:
-            self.problems.append(replace(problem, id="invalid-node", what=str(error)))
+            self.problems.append(Problem("invalid-node", str(error), node=name, op_type=operator.code))
         except MemoryError as error:
             what = "there is not enough memory to import it"
             raise OutOfMemoryError("out-of-memory", what, str(error), node=name, op_type=operator.code) from error
@@ -212,7 +207,7 @@ class _Importer:
             logger.debug("importing %s (%s)", name, operator.code, exc_info=True)
             what, fix = "the operator cannot be imported", "its options or tensors may be malformed"
             why = f"{type(error).__name__}: {error}"
-            self.problems.append(replace(problem, id="invalid-node", what=what, why=why, fix=fix))
+            self.problems.append(Problem("invalid-node", what, why, fix, name, operator.code))
 
     def _unsupported(self, operator: file.Operator, outputs: Sequence[int]) -> Problem | None:
         """The problem of an operator that nothing gives a meaning to, or of a tensor of it."""
@@ -228,9 +223,13 @@ class _Importer:
             if place >= 0 and self.graph.tensors[place].is_sparse:
                 what = f"the tensor {self.graph.tensors[place].name!r} is sparse"
                 return Problem("unsupported-type", what, "there are no kernels for such weights", "store it densely")
+        for place in operator.inputs:
+            if place >= 0 and self._value(place) is None and place not in self.values:
+                what = f"it reads the tensor {self.graph.tensors[place].name!r}, which no operator before it computes"
+                return Problem("invalid-model", what, fix="make or download the model again")
         return None
 
-    def _result(self, node: Node, tensor: file.Tensor, made: Result) -> Held:
+    def _result(self, node: Node, tensor: file.Tensor, made: Result) -> Value:
         """An output of an operator; quantised again where the operator was given real numbers."""
         is_first = isinstance(made, First)
         value = made.value if isinstance(made, First) else made
@@ -247,4 +246,4 @@ class _Importer:
             why = f"it is computed as {dtype_name(element_type_of(value))} {list(shape)}"
             raise CompileError("contradicted-type", what, why, "make the model again", node.name, node.op_type)
         name_value(value, tensor.name)
-        return Held(tensor, first=value) if is_first else Held(tensor, last=value)
+        return Value(tensor, first=value) if is_first else Value(tensor, last=value)

@@ -23,6 +23,8 @@ from aotc.model.weight_store import Array
 TO_FIRST = (0, 3, 1, 2)
 """The permutation that brings channels to the front."""
 TO_LAST = (0, 2, 3, 1)
+PLACES = TO_LAST
+"""Of each axis of a tensor with channels last, where it is with channels first."""
 
 ACTIVATIONS = {0: None, 1: (0.0, np.inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
 """The real numbers to which fused activations clamp, by their numbers in the schema."""
@@ -36,7 +38,7 @@ class First:
 
 
 @dataclass(eq=False)
-class Held:
+class Value:
     """A value of the model in both orders of axes, as far as it was asked for."""
 
     tensor: file.Tensor
@@ -59,7 +61,7 @@ class Held:
 class Node(Emitter):
     """One operator during import: its inputs as values, and `emit`."""
 
-    inputs: list[Held | None]
+    inputs: list[Value | None]
     """None stands for an optional input left out."""
     results: list[file.Tensor]
     """The outputs as the model declares them."""
@@ -68,37 +70,38 @@ class Node(Emitter):
     real: bool
     """Whether quantised operands and results are real numbers here: the integers are dequantised before, and results
     quantised after."""
-    taken: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    taken: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Of integers, the real numbers that they stand for."""
 
     # --- values -------------------------------------------------------------------------------------------------------
 
     def optional(self, position: int) -> SSAValue | None:
         """An optional input as the model has it, None where it is left out."""
-        held = self.held(position)
-        return None if held is None else self._real(held, self._last(held), position)
+        value = self.value(position)
+        return None if value is None else self._real(value, self._last(value))
 
-    def held(self, position: int) -> Held | None:
+    def value(self, position: int) -> Value | None:
         """An optional input in all its forms."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     def channels_first(self, position: int) -> Tensor:
         """A required input of rank 4 with channels first."""
-        held = self.declared(position)
-        if len(held.tensor.shape) != 4:
-            self.fail("invalid-shape", f"input {position} has rank {len(held.tensor.shape)}", "it must have rank 4")
-        if held.first is None:
-            if held.known is not None and held.constant is not None:
-                held.first = held.constant(held.known.transpose(TO_FIRST))
+        value = self.declared(position)
+        if len(value.tensor.shape) != 4:
+            self.fail("invalid-shape", f"input {position} has rank {len(value.tensor.shape)}", "it must have rank 4")
+        if value.first is None:
+            if value.known is not None and value.constant is not None:
+                value.first = value.constant(value.known.transpose(TO_FIRST))
             else:
-                held.first = self.emit("transpose", self._last(held), permutation=list(TO_FIRST))
-        return Tensor(self, self._real(held, held.first, position))
+                value.first = self.emit("transpose", self._last(value), permutation=list(TO_FIRST))
+        return Tensor(self, self._real(value, value.first))
 
-    def declared(self, position: int) -> Held:
+    def declared(self, position: int) -> Value:
         """A required input in all its forms."""
-        held = self.held(position)
-        if held is None:
+        value = self.value(position)
+        if value is None:
             self.fail("missing-input", f"input {position} is missing", "the operator requires it")
-        return held
+        return value
 
     def alike(self, *positions: int) -> tuple[list[Tensor], Callable[[Tensor], Tensor | First]]:
         """Inputs of an operator that treats all elements alike, in one order of axes, and what says so of a result."""
@@ -115,22 +118,24 @@ class Node(Emitter):
                 found.append(wide.transpose(TO_FIRST))
         return found, First
 
-    def _last(self, held: Held) -> SSAValue:
-        if held.last is None:
-            if held.known is not None and held.constant is not None:
-                held.last = held.constant(held.known)
+    def _last(self, value: Value) -> SSAValue:
+        if value.last is None:
+            if value.known is not None and value.constant is not None:
+                value.last = value.constant(value.known)
             else:
-                assert held.first is not None
-                held.last = self.emit("transpose", held.first, permutation=list(TO_LAST))
-        return held.last
+                assert value.first is not None
+                value.last = self.emit("transpose", value.first, permutation=list(TO_LAST))
+        return value.last
 
-    def _real(self, held: Held, value: SSAValue, position: int) -> SSAValue:
+    def _real(self, value: Value, as_asked: SSAValue) -> SSAValue:
         """A value as the real numbers that it stands for, where these are asked for."""
-        if not self.real or held.tensor.quantization is None:
-            return value
-        if position not in self.taken:
-            self.taken[position] = self.dequantized(value, held.tensor)
-        return self.taken[position]
+        numbers = value.tensor.quantization
+        if not self.real or numbers is None:
+            return as_asked
+        if as_asked not in self.taken:
+            axis = PLACES[numbers.axis] if as_asked is value.first else numbers.axis
+            self.taken[as_asked] = self.dequantized(as_asked, value.tensor, axis)
+        return self.taken[as_asked]
 
     def dequantized(self, value: SSAValue, tensor: file.Tensor, axis: int | None = None) -> SSAValue:
         """The real numbers that integers of a tensor stand for; `axis` is that of several scales."""
@@ -144,11 +149,11 @@ class Node(Emitter):
 
     def array(self, position: int, what: str) -> Array:
         """The value of an input that must be constant (a shape, axes, weights..)."""
-        held = self.declared(position)
-        if held.known is None:
+        value = self.declared(position)
+        if value.known is None:
             problem = f"{what} (input {position}) is computed at run time"
             self.fail("unknown-value", problem, "it must be known when compiling", "make it a constant of the model")
-        return held.known
+        return value.known
 
     def permuted(self, position: int, what: str, permutation: Sequence[int], shape: Sequence[int]) -> SSAValue:
         """A constant with its axes in another order and then seen as another shape; as real numbers, where these are

@@ -41,11 +41,11 @@ class TableSoftmaxOp(RowwiseOp, ClampedOp, ABC):
 
     @abstractmethod
     def addend(self, b: Builder, entry: Scalar) -> Scalar:
-        """What an exponential contributes to the sum of its row."""
+        """The share of an exponential in the sum of its row."""
 
     @abstractmethod
     def divisor(self, b: Builder, total: Scalar) -> list[Scalar]:
-        """What exponentials are divided by, of the sum of their row."""
+        """The divisor of exponentials, of the sum of their row."""
 
     @abstractmethod
     def quotient(self, b: Builder, entry: Scalar, divisor: Sequence[Scalar]) -> Scalar:

@@ -79,7 +79,7 @@ def _start(node: Node, weight: Array, *, has_borders: bool) -> tuple[int, Array 
     is_symmetric = quantization is None or not quantization.zero_points.any()
     node.require(is_symmetric, "unsupported-type", "the weights have a zero point", "their kernels have none")
     _, point = node.input_quantization(0)
-    bias = None if node.held(2) is None else node.array(2, "the bias").astype(np.int64)
+    bias = None if node.value(2) is None else node.array(2, "the bias").astype(np.int64)
     if point and not has_borders:
         less = weight.astype(np.int64).sum(1) * point
         bias, point = -less if bias is None else bias - less, 0

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from aotc.frontend.emitter import Tensor
-from aotc.frontend.tflite.node import TO_FIRST, First, Node
+from aotc.frontend.tflite.node import PLACES, TO_FIRST, First, Node
 from aotc.frontend.tflite.registry import tflite_op
-
-_CHANNELS_FIRST = (0, 2, 3, 1)
-"""Of each axis with channels last, where it is with channels first."""
 
 
 @tflite_op("RESHAPE", "SQUEEZE", "EXPAND_DIMS", moves=True)
@@ -30,7 +27,7 @@ def concatenation(node: Node) -> Tensor | First:
     rank, axis = len(parts[0].shape), node.option("Axis")
     axis = axis % max(rank, 1)
     is_first = ordered is First
-    value = node.emit("concat", parts, axis=_CHANNELS_FIRST[axis] if is_first else axis)
+    value = node.emit("concat", parts, axis=PLACES[axis] if is_first else axis)
     return ordered(node.activated(Tensor(node, value)) if node.results[0].dtype == "float32" else Tensor(node, value))
 
 
@@ -41,10 +38,7 @@ def pad(node: Node) -> Tensor | First:
     amounts = node.array(1, "the pads").reshape(-1, 2).astype(np.int64)
     if ordered is First:
         amounts = amounts[list(TO_FIRST)]
-    held = node.held(2)
-    if held is not None:
-        value = node.optional(2)
-    else:
+    if (value := node.optional(2)) is None:
         point = 0 if node.results[0].quantization is None else node.quantization(node.results[0])[1]
         value = node.constant(np.array(point, x.dtype))
     pads = [int(each) for each in amounts.T.reshape(-1)]

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i32
 
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite.arithmetic import Multiplier, divided, doubling_product
-from aotc.frontend.tflite.node import First, Node
+from aotc.frontend.tflite.node import PLACES, TO_LAST, First, Node
 from aotc.frontend.tflite.registry import tflite_op
 from aotc.frontend.tflite.windows import window_attributes
 from aotc.model.weight_store import Array
@@ -80,11 +80,11 @@ def mean(node: Node) -> Tensor:
     """Of integers: their sum, less as many zero points, times the quotient of scales over their number."""
     node.require_type(0, "float32", "int8")
     axes = sorted({int(axis) % max(len(node.shape(0)), 1) for axis in node.array(1, "the axes").reshape(-1)})
-    held = node.declared(0)
-    x = node.channels_first(0) if held.made_first else node.tensor(0)
-    along = [_PLACE[axis] for axis in axes] if held.made_first else axes
+    value = node.declared(0)
+    x = node.channels_first(0) if value.made_first else node.tensor(0)
+    along = [PLACES[axis] for axis in axes] if value.made_first else axes
     if not node.is_quantized:
-        return node.shaped(_ordered(x.reduce("mean", along), held.made_first))
+        return node.shaped(_ordered(x.reduce("mean", along), value.made_first))
     (scale, point), (to, _) = node.input_quantization(0), node.quantization(node.results[0])
     count = math.prod(x.shape[axis] for axis in along)
     node.require(0 < count < 1 << 24, "too-large", f"the mean of {count} elements")
@@ -93,12 +93,8 @@ def mean(node: Node) -> Tensor:
     by = Multiplier.of(np.float64(scale) / np.float64(to))
     shift = min(count.bit_length() - 1, 32, 31 + int(by.exponents))
     by = Multiplier((by.factors << shift) // count, by.exponents - shift)
-    return node.shaped(_ordered(node.requantized(sums, by), held.made_first))
-
-
-_PLACE = (0, 2, 3, 1)
-"""Of each axis of a tensor with channels last, where it is with channels first."""
+    return node.shaped(_ordered(node.requantized(sums, by), value.made_first))
 
 
 def _ordered(x: Tensor, is_first: bool) -> Tensor:
-    return x.transpose((0, 2, 3, 1)) if is_first else x
+    return x.transpose(TO_LAST) if is_first else x

@@ -9,7 +9,7 @@ from aotc.dialects.dtypes import integer_range
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite.arithmetic import Multiplier
 from aotc.frontend.tflite.importers.elementwise import function
-from aotc.frontend.tflite.node import First, Node
+from aotc.frontend.tflite.node import PLACES, First, Node
 from aotc.frontend.tflite.registry import tflite_op
 from aotc.model.weight_store import Array
 
@@ -46,5 +46,5 @@ def dequantize(node: Node) -> Tensor | First:
         return ordered(x.cast(node.to))
     axis = tensor.quantization.axis
     if ordered is First:
-        axis = (0, 2, 3, 1)[axis]
+        axis = PLACES[axis]
     return ordered(Tensor(node, node.dequantized(x.value, tensor, axis)))
