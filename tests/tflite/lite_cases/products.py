@@ -107,6 +107,8 @@ _ONCE: list[tuple[str, dict[str, Any]]] = [
     ("int8-int4", {"kind": "int4"}),
     ("int8-int4-one_scale", {"kind": "int4", "per": False}),
     ("int8-ties", {"per": False, "in_scale": 0.5, "out_scale": 0.0078 * 64}),
+    ("int8-ratio", {"per": False, "in_scale": 0.3, "out_scale": 64 * float(np.float32(0.3) * np.float32(0.0078))}),
+    ("int8-ratio_of_channels", {"in_scale": 0.3, "out_scale": 0.3 * 0.0078 * 80}),
     ("int8-above_one", {"per": False, "in_scale": 4.0, "out_scale": 0.0078}),
     ("int8-tiny", {"in_scale": 1e-6, "out_scale": 1e3}),
     ("int16-int32_bias", {"dtype": "int16", "bias": "int32", "in_scale": 0.0002}),
@@ -167,6 +169,8 @@ def fully_connected() -> Iterator[Case]:
     for kind, more in _ONCE:
         if kind != "int8-int4":  # of weights of 4 bits the interpreter takes one scale alone
             yield _layer(f"fully_connected-once-{kind}", "FULLY_CONNECTED", (2, 15), (6, 15), (2, 6), **more)
+    ratio = next(more for kind, more in _ONCE if kind == "int8-ratio")
+    yield _layer("fully_connected-many-int8-ratio", "FULLY_CONNECTED", (64, 15), (6, 15), (64, 6), **ratio)
     name = "fully_connected-weights_with_a_zero_point"
     layer = _layer(name, "FULLY_CONNECTED", (2, 15), (6, 15), (2, 6), per=False)
     next(each for each in layer.graphs[0].tensors if each.name == "x1").zero = 7

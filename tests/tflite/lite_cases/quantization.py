@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lite_cases.case import Case, single, tensor
+from lite_cases.curves import RATIOS
 
 _ZEROS = {"int8": (-9, 12), "uint8": (120, 131), "int16": (0, 0), "int32": (0, 0)}
 _PAIRS = [
@@ -25,6 +26,7 @@ def cases() -> Iterator[Case]:
             ("ties", (0.25, 0.5)),
             ("same", (0.1, 0.1)),
             ("grown", (0.1, 0.01)),
+            *RATIOS,
         ):
             x = tensor((4, 77), of, scales[0], _ZEROS[of][0])
             y = tensor((4, 77), to, scales[1], _ZEROS[to][1])

@@ -41,7 +41,13 @@ def cases() -> Iterator[Case]:
         for code, grown in (("MEAN", 1), ("SUM", 6)):
             for dtype in ("int8", "int16"):
                 zeros = (-11, 6) if dtype == "int8" else (0, 0)
-                for name, scales in (("", (0.05, 0.04)), ("-same", (0.05, 0.05)), ("-ties", (0.25, 0.5))):
+                for name, scales in (
+                    ("", (0.05, 0.04)),
+                    ("-same", (0.05, 0.05)),
+                    ("-ties", (0.25, 0.5)),
+                    ("-ratio", (0.05, 0.02)),
+                    ("-half", (0.07, 0.14)),
+                ):
                     to = (scales[1] * grown, zeros[1])
                     yield _reduce(code, row, dtype, (scales[0], zeros[0]), to, name)
             yield _reduce(code, row, "float32", tolerance=2e-4 if row[0] == "large" else FLOAT)

@@ -14,7 +14,7 @@ from lite_model import Graph
 from lite_reference.fixed import Array
 from lite_reference.nodes import REFERENCES, Memory
 
-for _module in ("arithmetic", "curves", "pools", "products", "quantization", "reductions"):
+for _module in ("arithmetic", "comparisons", "curves", "functions", "pools", "products", "quantization", "reductions"):
     import_module(f"lite_reference.{_module}")
 
 

@@ -153,11 +153,11 @@ def _softmax_of_words(node: Node, less: Array, beta: float) -> Array:
 
 @computes("RELU")
 def relu(node: Node) -> Array:
-    """Requantised; scales are divided in float."""
+    """Requantised; scales are divided in double."""
     x = node[0]
     if x.dtype == "float32":
         return np.maximum(x.array, np.float32(0))
-    out = requantized(x.centered, *quantized_multiplier(float(x.scale / node.out.scale))) + node.out.zero
+    out = requantized(x.centered, *quantized_multiplier(float(x.scale) / float(node.out.scale))) + node.out.zero
     return np.maximum(clipped(out, node.out.dtype), node.out.zero).astype(node.out.dtype)
 
 

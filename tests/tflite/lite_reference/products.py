@@ -97,13 +97,11 @@ def _rows(value: Value, depth: int) -> Array:
 
 @computes("FULLY_CONNECTED")
 def fully_connected(node: Node) -> Array:
-    """Weights are out, in. With one scale their zero point counts, and scales are multiplied in float; with several
-    it does not, and they are multiplied in double."""
+    """Weights are out, in. With one scale their zero point counts, with several it does not."""
     x, weights = _rows(node[0], node[1].array.shape[-1]), node[1].array
     if node[0].dtype == "float32":
         return real_sums(node, x.astype(np.float64) @ weights.astype(np.float64).T)
     whole = len(node[1].scales) == 1
     centered = node[1].centered if whole else weights.astype(np.int64)
     sums = (x.astype(np.int64) - node[0].zero) @ centered.T
-    product = np.asarray(node[0].scale * node[1].scales, np.float64) / np.float64(node.out.scale)
-    return requantized_sums(node, sums, product if whole else channel_factors(node))
+    return requantized_sums(node, sums, channel_factors(node))
