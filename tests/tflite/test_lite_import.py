@@ -15,6 +15,7 @@ import aotc
 from aotc.errors import CompileError
 from aotc.frontend.tflite import load_model
 from aotc.frontend.tflite.registry import IMPORTERS, load_importers
+from aotc.model.metadata import TensorInfo
 
 REFUSED = (
     *("conv_2d-*-int16*", "conv_2d-*-int4*", "depthwise_conv_2d-*-int16*", "depthwise_conv_2d-*-int4*"),
@@ -58,6 +59,7 @@ def dense() -> bytes:
 def test_names_and_scales_are_in_the_metadata() -> None:
     model = aotc.compile(dense())
     (x,), (y,) = model.inputs, model.outputs
+    assert isinstance(x, TensorInfo) and isinstance(y, TensorInfo)
     assert (x.name, x.scale, x.zero_point, y.name, y.scale, y.zero_point) == ("x", 0.5, -3, "y", 0.5, 2)
 
 
