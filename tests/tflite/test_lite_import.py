@@ -19,7 +19,7 @@ from aotc.model.metadata import TensorInfo
 
 REFUSED = (
     *("conv_2d-*-int16*", "conv_2d-*-int4*", "depthwise_conv_2d-*-int16*", "depthwise_conv_2d-*-int4*"),
-    *("fully_connected-*-int16*", "fully_connected-*-int4*", "fully_connected-weights_with_a_zero_point"),
+    *("fully_connected-*-int16*", "fully_connected-*-int4*"),
     *("add-*-int16", "sub-*-int16", "mul-*-int16"),
     *("average_pool_2d-*-int16", "max_pool_2d-*-int16", "mean-*-int16*"),
     *("logistic-*-int16", "tanh-*-int16", "softmax-*-0.*-int16", "relu-*-int16", "relu6-*-int16"),

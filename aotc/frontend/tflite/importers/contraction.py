@@ -63,10 +63,13 @@ def fully_connected(node: Node) -> Tensor:
         product = x.emit("matmul", factor, transpose_rhs=True)
         bias = node.optional_tensor(2)
         return node.shaped(node.activated(product if bias is None else product + bias))
-    point, bias = _start(node, weight, has_borders=False)
-    sums = x.emit("matmul", factor, transpose_rhs=True, accumulator=i32, lhs_zero_point=point or None)
+    numbers = node.declared(1).tensor.quantization
+    zero = int(numbers.zero_points[0]) if numbers is not None and numbers.is_single else 0  # of several none counts
+    point, bias = _start(node, weight.astype(np.int64) - zero, has_borders=False)
+    points = {"lhs_zero_point": point or None, "rhs_zero_point": zero or None}
+    sums = x.emit("matmul", factor, transpose_rhs=True, accumulator=i32, **points)
     sums = sums if bias is None else sums + node.constant(bias)
-    return node.shaped(node.requantized(sums, _multiplier(node, fused=True), axis=1))
+    return node.shaped(node.requantized(sums, _multiplier(node), axis=1))
 
 
 def _start(node: Node, weight: Array, *, has_borders: bool) -> tuple[int, Array | None]:
@@ -75,9 +78,6 @@ def _start(node: Node, weight: Array, *, has_borders: bool) -> tuple[int, Array 
 
     A zero point that all sums of a channel take off as often is in the latter.
     """
-    quantization = node.declared(1).tensor.quantization
-    is_symmetric = quantization is None or not quantization.zero_points.any()
-    node.require(is_symmetric, "unsupported-type", "the weights have a zero point", "their kernels have none")
     _, point = node.input_quantization(0)
     bias = None if node.value(2) is None else node.array(2, "the bias").astype(np.int64)
     if point and not has_borders:
@@ -86,14 +86,11 @@ def _start(node: Node, weight: Array, *, has_borders: bool) -> tuple[int, Array 
     return point, None if bias is None else wrapped(bias).astype(np.int32)
 
 
-def _multiplier(node: Node, *, fused: bool = False) -> Multiplier:
-    """The scales of sums over that of the result; `fused` where a single product of scales is rounded to f32."""
+def _multiplier(node: Node) -> Multiplier:
+    """The scales of sums over that of the result."""
     (given, _), (result, _) = node.input_quantization(0), node.quantization(node.results[0])
     weights = node.declared(1).tensor.quantization
     if weights is None:
         node.fail("unsupported-type", "the weights have no scale", "their integers must stand for real numbers")
-    scales = weights.scales.astype(np.float64)
-    if weights.is_single and fused:
-        return Multiplier.of(np.float64(given * np.float32(weights.scales[0])) / np.float64(result))
-    real = np.float64(given) * scales / np.float64(result)
+    real = np.float64(given) * weights.scales.astype(np.float64) / np.float64(result)
     return Multiplier.of(real.reshape(()) if weights.is_single else real)

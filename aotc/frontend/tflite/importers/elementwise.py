@@ -92,7 +92,7 @@ def relu(node: Node) -> Tensor | First:
         if node.op_type != "RELU":  # the result has the scale of the operand
             bounds = [arithmetic.quantized_number(each, scale, point) for each in (low, high)]
             return x.clip(bounds[0], bounds[1])
-        return np.maximum(Multiplier.of(np.float64(scale / to))(x - point) + target, target).clip(-128, 127)
+        return np.maximum(Multiplier.of(np.float64(scale) / np.float64(to))(x - point) + target, target).clip(-128, 127)
 
     return function(node, real, table)
 
