@@ -105,8 +105,9 @@ def _accumulate(v: VectorCType) -> _Macro:
 
 
 def _add_to(v: VectorCType) -> _Macro:
-    """`c += x` at once: GCC would add up several x first, and run short of registers."""
-    return "cx", [*_in_registers(v, '"+v"(c)', "(c) += (x);"), ("", "((c) += (x))")]
+    """`c += x` at once, in the register of `c`: GCC would add up several x first, and run short of registers."""
+    sum_ = f"const {v.text} aotc_x = (x); (c) += aotc_x;"
+    return "cx", [*_in_registers(v, '"+v"(c) : "v"(aotc_x)', sum_), ("", "((c) += (x))")]
 
 
 def _masked(v: VectorCType) -> str:

@@ -12,7 +12,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.analyses.values import root
+from aotc.emit.c.analyses.values import is_vector, root
 from aotc.emit.c.contents.unit import Scope
 from aotc.emit.c.definitions.instructions import macro_name, moving_name
 from aotc.emit.c.expressions.memory import Memory
@@ -93,10 +93,17 @@ class VectorMemory:
             )
         return e
 
-    def streams(self, value: SSAValue) -> bool:
-        """Whether a vector is loaded to be multiplied by several others."""
-        op = value.owner
-        return isinstance(op, aot.TileLoadOp) and op.element_strides() == (1,) and self._is_factor(value)
+    def is_kept(self, value: SSAValue) -> bool:
+        """Whether a vector is one that compilers would make again for every use: loaded to be multiplied by several
+        others, or a difference that is taken from another, too, to which GCC would add the opposite difference."""
+        match value.owner:
+            case aot.TileLoadOp() as op:
+                return op.element_strides() == (1,) and self._is_factor(value)
+            case arith.SubiOp() if is_vector(value):
+                users = {use.operation for use in value.uses}
+                return len(users) > 1 and any(isinstance(user, arith.SubiOp) and user.rhs is value for user in users)
+            case _:
+                return False
 
     def _is_factor(self, value: SSAValue) -> bool:
         users = [use.operation for use in value.uses]
@@ -107,7 +114,7 @@ class VectorMemory:
         would add up several first, or one whose factors are used again."""
         others = [value for value in op.operands if value is not total]
         if isinstance(op, arith.AddiOp):
-            if not all(isinstance(value.owner, aot.InstructionOp) and _multiplies(value.owner) for value in others):
+            if not all(map(_is_product, others)):
                 return None
             return self.macro("add_to", self.ctype(total), *map(self.scope.operand, (total, *others)))
         if _accumulator(op) is not total or not all(map(self._is_factor, others)):
@@ -119,6 +126,10 @@ class VectorMemory:
             return call(macro_name(op.row, accumulates=True), *operands, ctype=VOID)
         a, b, c = operands
         return self.macro("accumulate", self.ctype(op.results[0]), c, a, b)
+
+    def adds_product(self, op: Operation) -> bool:
+        """Whether it adds a product that an instruction makes."""
+        return isinstance(op, arith.AddiOp) and any(map(_is_product, op.operands))
 
     def keep_in_register(self, value: SSAValue, name: str) -> str:
         """The statement that keeps a vector in a register: compilers would load it again for every use."""
@@ -151,7 +162,11 @@ def number_expr(value: int) -> Expr:
 
 
 def _multiplies(op: Operation) -> bool:
-    return isinstance(op, math.FmaOp) or (isinstance(op, aot.InstructionOp) and op.row.is_product)
+    return isinstance(op, math.FmaOp) or any(map(_is_product, op.results))
+
+
+def _is_product(value: SSAValue) -> bool:
+    return isinstance(value.owner, aot.InstructionOp) and value.owner.row.is_product
 
 
 def _accumulator(op: Operation) -> SSAValue | None:
