@@ -99,7 +99,7 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         from aotc.pipeline.textual_ir import read_ir
 
         found = read_ir(source, options.start_at, options, new_context())
-        found.store.most_computed = options.max_constants
+        found.store.most_computed, found.store.most_folded = options.max_constants, options.max_folded
     TARGET.set(found.module, options.target)
     if found.origin is not None:  # IR knows of which model it is
         origin = replace(origin, model_sha256=found.origin.model_sha256)
@@ -178,7 +178,7 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
         what = f"--name {name} is not a C identifier"
         warn(Problem("invalid-name", what, fix=f"files and symbols have {identifier}"))
     store = WeightStore.of(ctx)
-    store.most_computed = options.max_constants
+    store.most_computed, store.most_folded = options.max_constants, options.max_folded
     shapes = dict(options.input_shapes)
     module = import_model(
         model, ctx, dims=dict(options.dims), input_shapes=shapes, name=name, max_nodes=options.max_nodes

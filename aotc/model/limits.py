@@ -3,6 +3,9 @@
 MOST_COMPUTED = 256 << 20
 """Bytes that constants computed while compiling may take, beside the model's own."""
 
+MOST_FOLDED = 1 << 16
+"""Bytes of a constant that is computed while compiling of fewer elements: a range, a mask, a table of angles."""
+
 MOST_EXPANDED = 1 << 16
 """Nodes that calls of functions may be expanded to, beside those of the model's graph."""
 

@@ -16,7 +16,7 @@ from aotc.model import conventions
 from aotc.model.arguments import is_truth
 from aotc.model.conventions import default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
-from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED
+from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED, MOST_FOLDED
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf", "vm")
 """The values of `--emit`."""
@@ -108,6 +108,8 @@ class CompileOptions:
     """Outputs, by name, that the workspace keeps as inputs of the next call, neither of which callers see."""
     max_constants: int = MOST_COMPUTED
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
+    max_folded: int = MOST_FOLDED
+    """Bytes of a constant that folding may make of fewer elements; what is larger is computed in each call."""
     max_nodes: int = MOST_EXPANDED
     """How many nodes calls of functions may be expanded to, beside those of the model's graph."""
     weights_apart: bool = False
@@ -269,7 +271,7 @@ class CompileOptions:
                 changes[name] = tuple(each.strip() for each in given.split(",") if each.strip())
             elif given is not None:
                 changes[name] = tuple(given)
-        for size in ("ram", "flash", "stack", "max_constants"):
+        for size in ("ram", "flash", "stack", "max_constants", "max_folded"):
             if isinstance(value := changes.get(size), str):
                 changes[size] = parse_size(value, size.replace("_", "-"))
         for name, entry in _ENTRIES.items():

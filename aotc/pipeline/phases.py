@@ -202,6 +202,7 @@ PHASES: tuple[Phase, ...] = (
         "schedule",
         "how it is computed on this machine: schedules, layouts, packed weights",
         (
+            Row("fold-tables", most="{max_folded}"),
             Row("flush-subnormals", VECTORS, FAST),
             Row("choose-algorithms", VECTORS, accuracy="{accuracy}", table="{tuned}"),
             Row("choose-schedule", VECTORS, table="{tuned}"),

@@ -39,7 +39,7 @@ _PASSES: Final = {
     ),
     "schedule": (
         "offload-operations flush-subnormals round-weights choose-algorithms choose-schedule branch-trees count-votes "
-        "project-inputs widen-operands assign-layouts"
+        "project-inputs widen-operands assign-layouts fold-tables"
     ),
     "fuse": (
         "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise count-operations outline-kernels"

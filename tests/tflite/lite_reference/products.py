@@ -1,0 +1,107 @@
+"""Convolutions, fully connected layers and products of matrices.
+
+int8: sums of int32, `requantized` in two roundings. 16 bits by 8: sums of int64 and `requantized_wide` in one, with a
+factor of 15 bits; with a bias of int32 as for int8.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lite_reference.fixed import Array, quantized_multiplier, requantized, requantized_wide, wide, wrapped
+from lite_reference.nodes import Node, Value, activated, computes, real_activated
+
+
+def padding_before(size: int, window: int, stride: int, dilation: int, out: int, padding: str) -> int:
+    """Elements of padding before an axis; of an odd number one more lies behind."""
+    if padding == "VALID":
+        return 0
+    return max(0, (out - 1) * stride + (window - 1) * dilation + 1 - size) // 2
+
+
+def windows(x: Array, node: Node, window: tuple[int, int], fill: Any) -> Array:
+    """Elements that each output position is computed of: batch, height, width, window height, window width, channels;
+    `fill` outside of the image."""
+    padding, (out_height, out_width) = node.option("padding", "SAME"), node.shape[1:3]
+    axes: list[Array] = []
+    for axis, (size, side, out) in enumerate(zip(x.shape[1:3], window, (out_height, out_width), strict=True)):
+        letter = "hw"[axis]
+        stride, dilation = node.option(f"stride_{letter}"), node.option(f"dilation_{letter}_factor", 1)
+        before = padding_before(size, side, stride, dilation, out, padding)
+        axes.append(np.arange(out)[:, None] * stride - before + np.arange(side) * dilation)
+    rows, columns = axes
+    inside = ((rows >= 0) & (rows < x.shape[1]))[:, None, :, None] & ((columns >= 0) & (columns < x.shape[2]))[:, None]
+    taken = x[:, rows.clip(0, x.shape[1] - 1)][:, :, :, columns.clip(0, x.shape[2] - 1)]
+    return np.where(inside[None, ..., None], taken.transpose(0, 1, 3, 2, 4, 5), fill)
+
+
+def requantized_sums(node: Node, sums: Array, scale: Array, axis: int = -1) -> Array:
+    """Sums of products as numbers of the output: bias, real factor of each channel, zero point, activation."""
+    bias, is_wide = node.get(2), node[0].dtype == "int16"
+    if bias is not None:
+        sums, is_wide = sums + bias.array.astype(np.int64), bias.dtype == "int64"
+    elif node.option("quantized_bias_type") == "int32":
+        is_wide = False
+    factors = [quantized_multiplier(float(each)) for each in np.broadcast_to(scale, sums.shape[axis])]
+    multiplier, shift = wide([each[0] for each in factors]), wide([each[1] for each in factors])
+    scaled = requantized_wide if is_wide else requantized
+    return activated(node, scaled(sums if is_wide else wrapped(sums), multiplier, shift) + node.out.zero)
+
+
+def channel_factors(node: Node) -> Array:
+    """Real factors of the channels, in double: input's scale, times weights', divided by output's."""
+    return np.float64(node[0].scale) * node[1].scales.astype(np.float64) / np.float64(node.out.scale)
+
+
+def real_sums(node: Node, sums: Array) -> Array:
+    """Sums of floats with bias and activation."""
+    bias = node.get(2)
+    return real_activated(node, (sums if bias is None else sums + bias.array).astype(np.float32))
+
+
+def _input(node: Node) -> Array:
+    """The input as wide as sums need; numbers of 16 bits have no zero point, whatever the file says."""
+    if node[0].dtype == "float32":
+        return node[0].array.astype(np.float64)
+    return node[0].array.astype(np.int64) if node[0].dtype == "int16" else node[0].centered
+
+
+@computes("CONV_2D")
+def conv_2d(node: Node) -> Array:
+    """Weights are out channels, height, width, in channels of a group; their zero points are not looked at."""
+    x, weights = _input(node), node[1].array.astype(_input(node).dtype)
+    outs, height, width, depth = weights.shape
+    taken = windows(x, node, (height, width), 0)
+    groups = x.shape[3] // depth
+    taken = taken.reshape(*taken.shape[:-1], groups, depth)
+    weights = weights.reshape(groups, outs // groups, height, width, depth)
+    sums = np.einsum("bhwyxgc,goyxc->bhwgo", taken, weights).reshape(*taken.shape[:3], outs)
+    return real_sums(node, sums) if node[0].dtype == "float32" else requantized_sums(node, sums, channel_factors(node))
+
+
+@computes("DEPTHWISE_CONV_2D")
+def depthwise_conv_2d(node: Node) -> Array:
+    """Weights are 1, height, width, out channels; out channel `c * multiplier + m` is of channel `c`."""
+    x, weights = _input(node), node[1].array.astype(_input(node).dtype)
+    _, height, width, outs = weights.shape
+    taken = np.repeat(windows(x, node, (height, width), 0), outs // x.shape[3], axis=-1)
+    sums = np.einsum("bhwyxc,yxc->bhwc", taken, weights[0])
+    return real_sums(node, sums) if node[0].dtype == "float32" else requantized_sums(node, sums, channel_factors(node))
+
+
+def _rows(value: Value, depth: int) -> Array:
+    return value.array.reshape(-1, depth)
+
+
+@computes("FULLY_CONNECTED")
+def fully_connected(node: Node) -> Array:
+    """Weights are out, in. With one scale their zero point counts, with several it does not."""
+    x, weights = _rows(node[0], node[1].array.shape[-1]), node[1].array
+    if node[0].dtype == "float32":
+        return real_sums(node, x.astype(np.float64) @ weights.astype(np.float64).T)
+    whole = len(node[1].scales) == 1
+    centered = node[1].centered if whole else weights.astype(np.int64)
+    sums = (x.astype(np.int64) - node[0].zero) @ centered.T
+    return requantized_sums(node, sums, channel_factors(node))
