@@ -93,7 +93,7 @@ class VectorMemory:
             )
         return e
 
-    def is_kept(self, value: SSAValue) -> bool:
+    def stays(self, value: SSAValue) -> bool:
         """Whether a vector is one that compilers would make again for every use: loaded to be multiplied by several
         others, or a difference that is taken from another, too, to which GCC would add the opposite difference."""
         match value.owner:

@@ -128,7 +128,7 @@ class FunctionScope(Scope):
         ctype, e = self._variable(value, e)
         hint = value.name_hint or _name_hint(value)
         name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
-        if self.vectors.is_kept(value):
+        if self.vectors.stays(value):
             self._keep(name, ctype, value, e)
         else:
             self._constant(name, ctype, self._convert(e, value, ctype).text)
