@@ -398,25 +398,21 @@ class Builder(ABC):
 
 
 def linear_combinations(b: Builder) -> Sum[Scalar]:
-    """Sums of multiples of scalars or tiles; of integers by integers, where compilers of C find no differences in sums
-    of negative multiples."""
+    """Sums of multiples of scalars or tiles; of integers by integers."""
 
     def number(factor: Fraction, value: Scalar) -> Scalar:
         return b.const(float(factor) if is_float(value.dtype) else int(factor), value.dtype)
 
-    def multiple(factor: Fraction, value: Scalar) -> Scalar:
-        if factor == 2 and not is_float(value.dtype):
-            return value + value
-        return value if factor == 1 else value * number(factor, value)
-
     def total(terms: Sequence[tuple[Fraction, Scalar]]) -> Scalar:
         (factor, value), *rest = sorted(terms, key=lambda term: term[0] != 1)
-        result = multiple(factor, value)
+        result = value if factor == 1 else value * number(factor, value)
         for factor, value in rest:
-            if is_float(value.dtype) and abs(factor) != 1:
-                result = b.fma(value, number(factor, value), result)
+            if abs(factor) == 1:
+                result = result + value if factor > 0 else result - value
+            elif factor < 0 and not is_float(value.dtype):  # compilers of C make no difference of a sum
+                result = result - value * number(-factor, value)
             else:
-                result = result + multiple(factor, value) if factor > 0 else result - multiple(-factor, value)
+                result = b.fma(value, number(factor, value), result)
         return result
 
     return total

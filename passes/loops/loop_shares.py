@@ -184,7 +184,9 @@ class Shares:
             first, *others = self._cuts(op, sizes)
             inside = list(op.body.block.ops)
             if any(map(self._is_shared, inside)) and not self._wait(inside):
-                most = self._most_turns(op, sizes)
+                turn = _turn(op, self.threads)
+                count = 1 if turn is None else sizes[turn[0].index]
+                most = ceil_div(count, self.threads) / count  # the turns of the thread with most of them
                 time = sum(self._plan(inner).time * (most if self._is_alone(inner) else 1) for inner in inside)
                 others.append(_Plan(prod(sizes) * time, sum(self._plan(inner).memory for inner in inside)))
             best = min(others, key=lambda plan: plan.total, default=first)
@@ -201,13 +203,6 @@ class Shares:
         rest = self.accesses(*(op for op in operations if op not in shared))
         found = [*map(self.accesses, shared), rest]
         return any(self._conflict(a, b) for a in found for b in found)
-
-    def _most_turns(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
-        """The share of the iterations in which the thread with most turns does what one does."""
-        if (turn := _turn(op, self.threads)) is None:
-            return 1
-        count = sizes[turn[0].index]
-        return ceil_div(count, self.threads) / count
 
     def _is_alone(self, op: Operation) -> bool:
         """Whether one thread does an operation among those that all threads run through."""

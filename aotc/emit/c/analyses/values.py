@@ -125,13 +125,12 @@ def constants_of_sums(function: func.FuncOp) -> Iterator[SSAValue]:
 
 
 def _is_constant_term(value: SSAValue) -> bool:
-    match value.owner:
-        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as constant):
-            kind = constant.get_element_type()
-            is_whole = isinstance(kind, IntegerType) and kind != i1 and all(constant.get_values())
-            return is_whole and all(isinstance(use.operation, _WITH_TERMS) for use in value.uses)
-        case _:
-            return False
+    op = value.owner
+    if not isinstance(op, arith.ConstantOp) or not isinstance(constant := op.value, DenseIntOrFPElementsAttr):
+        return False
+    kind = constant.get_element_type()
+    is_whole = isinstance(kind, IntegerType) and kind != i1 and all(constant.get_values())
+    return is_whole and all(isinstance(use.operation, _WITH_TERMS) for use in value.uses)
 
 
 _WITH_TERMS = (arith.AddiOp, arith.SubiOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, aot.InstructionOp)

@@ -96,14 +96,11 @@ class VectorMemory:
     def stays(self, value: SSAValue) -> bool:
         """Whether a vector is one that compilers would make again for every use: loaded to be multiplied by several
         others, or a difference that is taken from another, too, to which GCC would add the opposite difference."""
-        match value.owner:
-            case aot.TileLoadOp() as op:
-                return op.element_strides() == (1,) and self._is_factor(value)
-            case arith.SubiOp() if is_vector(value):
-                users = {use.operation for use in value.uses}
-                return len(users) > 1 and any(isinstance(user, arith.SubiOp) and user.rhs is value for user in users)
-            case _:
-                return False
+        op, users = value.owner, [use.operation for use in value.uses]
+        if isinstance(op, aot.TileLoadOp):
+            return op.element_strides() == (1,) and self._is_factor(value)
+        is_taken = any(isinstance(user, arith.SubiOp) and user.rhs is value for user in users)
+        return is_vector(value) and isinstance(op, arith.SubiOp) and is_taken and len(users) > 1
 
     def _is_factor(self, value: SSAValue) -> bool:
         users = [use.operation for use in value.uses]
@@ -126,10 +123,6 @@ class VectorMemory:
             return call(macro_name(op.row, accumulates=True), *operands, ctype=VOID)
         a, b, c = operands
         return self.macro("accumulate", self.ctype(op.results[0]), c, a, b)
-
-    def adds_product(self, op: Operation) -> bool:
-        """Whether it adds a product that an instruction makes."""
-        return isinstance(op, arith.AddiOp) and any(map(_is_product, op.operands))
 
     def keep_in_register(self, value: SSAValue, name: str) -> str:
         """The statement that keeps a vector in a register: compilers would load it again for every use."""
@@ -154,6 +147,11 @@ class VectorMemory:
     def prefetch(self, op: aot.PrefetchOp) -> Expr:
         """The statement, without its semicolon: for reading, into L2, as in LLVM IR."""
         return call("__builtin_prefetch", self.address(op), number_expr(0), number_expr(2), ctype=VOID)
+
+
+def adds_product(op: Operation) -> bool:
+    """Whether it adds a product that an instruction makes."""
+    return isinstance(op, arith.AddiOp) and any(map(_is_product, op.operands))
 
 
 def number_expr(value: int) -> Expr:

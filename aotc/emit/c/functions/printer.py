@@ -20,6 +20,7 @@ from aotc.emit.c.analyses.values import concerns, root
 from aotc.emit.c.contents.unit import PROVIDED, Unit
 from aotc.emit.c.expressions.memory import OPERATIONS
 from aotc.emit.c.expressions.scalars import supports
+from aotc.emit.c.expressions.vector_memory import adds_product
 from aotc.emit.c.expressions.vectors import supports as vector_supports
 from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
 from aotc.emit.c.functions.scope import INLINE
@@ -167,8 +168,7 @@ class FunctionPrinter(ControlFlow):
     def _is_partial_sum(self, op: Operation) -> bool:
         """Whether the next product is added to a sum with one, and nothing else reads it."""
         users = self._uses(op.results[0])
-        adds = self.vectors.adds_product
-        return adds(op) and len(users) == 1 and adds(users[0]) and users[0].parent is op.parent
+        return len(users) == 1 and users[0].parent is op.parent and all(map(adds_product, (op, *users)))
 
     def _is_last_use(self, value: SSAValue, op: Operation) -> bool:
         """Whether `op` is the only user of a value of its own block."""

@@ -142,7 +142,7 @@ class FunctionScope(Scope):
     def _keep_constants(self, function: func.FuncOp) -> None:
         """Declare the constants that loops of sums take at the top, once: compilers make them in every turn."""
         names: dict[Expr, Expr] = {}
-        for value in dict.fromkeys(constants_of_sums(function)):
+        for value in dict.fromkeys(filter(self._uses, constants_of_sums(function))):
             e = self._compose(lambda v=value: self.vectors.build(cast(Operation, v.owner)))
             if e not in names:
                 names[e] = name_expr(self._name(self._fresh("c")), e.ctype)
