@@ -30,7 +30,7 @@ def _pass(room: str, name: str) -> Callable[[], Any]:
 _PASSES: Final = {
     "graph": (
         "attach-target annotate-quantization infer-shapes fold-constants simplify-control-flow fold-batch-norm "
-        "raise-functions raise-normalization note-floats tabulate-quantized fix-arithmetic fix-softmax "
+        "fold-channels raise-functions raise-normalization note-floats tabulate-quantized fix-arithmetic fix-softmax "
         "fix-requantization raise-quantization eliminate-transposes absorb-transposes shrink-constants"
     ),
     "integers": (

@@ -248,7 +248,7 @@ def _stages(calls: Sequence[CallOp], functions: dict[str, FuncOp], phases: dict[
 def _accesses(call: CallOp, kernel: FuncOp, together: bool) -> list[_Access]:
     found: list[_Access] = []
     for operand, given in zip(call.arguments, arguments_of(kernel), strict=False):
-        if isinstance(operand.type, aot.PtrType) and (place := _place(operand)) is not None:
+        if (place := _place(operand)) is not None:
             found.append(_Access(*place, not given.readonly, together))
     return found
 
@@ -276,7 +276,8 @@ class _Dispatch:
         alone = arith.CmpiOp(self.thread, zero, "slt")
 
         def before() -> SSAValue:
-            if not stage.before or not any(self.phases.get(call.callee.string_value(), 1) > 1 for call in stage.calls):
+            several = [call for call in stage.calls if self.phases.get(call.callee.string_value(), 1) > 1]
+            if not stage.before or not several:
                 return self._calls(stage.before, zero)
             begins = arith.CmpiOp(self.phase, first, "eq")
             return _either(begins, lambda: self._calls(stage.before, zero), lambda: zero)

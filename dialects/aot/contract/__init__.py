@@ -56,6 +56,7 @@ from aotc.dialects.aot.contract.functions import (
     Sizes,
     entries,
     entry,
+    first_output,
     functions,
     is_in_region,
     is_kernel,

@@ -5,11 +5,38 @@
 
 from __future__ import annotations
 
-from lite_cases import arithmetic, curves, pools, products, quantization, reductions
+from lite_cases import (
+    arithmetic,
+    control,
+    curves,
+    detection,
+    movement,
+    pools,
+    products,
+    quantization,
+    recurrent,
+    reductions,
+    resizing,
+    signal,
+)
 from lite_cases.case import Case
 
 CASES: dict[str, Case] = {}
-for _family in (products, arithmetic, pools, curves, quantization, reductions):
+_FAMILIES = (
+    products,
+    arithmetic,
+    pools,
+    curves,
+    quantization,
+    reductions,
+    recurrent,
+    resizing,
+    movement,
+    control,
+    signal,
+    detection,
+)
+for _family in _FAMILIES:
     for _case in _family.cases():
         assert _case.name not in CASES, _case.name
         CASES[_case.name] = _case

@@ -119,7 +119,7 @@ def squares_and_quotients() -> Iterator[Case]:
             yield _binary(name, "SQUARED_DIFFERENCE", dtype, (shapes[0], shapes[1]), scales)
     for name, *scales in _SCALES:
         grown = scales[2] * 8
-        yield _binary(f"scales_{name}", "SQUARED_DIFFERENCE", "int8", ((9, 31), (9, 31)), (*scales[:2], grown))
+        yield _binary(f"scales_{name}", "SQUARED_DIFFERENCE", "int8", ((9, 31), (9, 31)), (scales[0], scales[1], grown))
     for name, *shapes in _SHAPES:
         for sign in (1, -1):
             divisors = {"x1": (20, 127) if sign > 0 else (-128, -10)}
@@ -131,7 +131,7 @@ def squares_and_quotients() -> Iterator[Case]:
             for code in ("DIV", "FLOOR_DIV", "FLOOR_MOD"):
                 yield _binary(case, code, "float32", (shapes[0], shapes[1]), ranges=real)
     for activation in _ACTIVATIONS:
-        fused = {"fused_activation_function": activation}
+        fused: dict[str, Any] = {"fused_activation_function": activation}
         yield _binary(activation.lower(), "DIV", "int8", ranges=_FAR_FROM_ZERO | {"x1": (20, 127)}, **fused)
         yield _binary(activation.lower(), "DIV", "float32", ranges={"x1": (0.1, 2)}, **fused)
     for name, *scales in _SCALES:

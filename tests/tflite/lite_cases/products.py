@@ -177,8 +177,74 @@ def fully_connected() -> Iterator[Case]:
     yield layer
 
 
+def transposed_convolutions() -> Iterator[Case]:
+    """TRANSPOSE_CONV: inputs are the output's shape, weights, image and bias."""
+    rows: list[tuple[str, tuple[int, ...], tuple[int, int], int, str, tuple[int, int]]] = [
+        ("same", (1, 3, 4, 2), (3, 3), 2, "SAME", (6, 8)),
+        ("valid", (2, 3, 4, 2), (3, 2), 2, "VALID", (7, 8)),
+        ("one", (1, 4, 4, 3), (3, 3), 1, "SAME", (4, 4)),
+        ("even", (1, 3, 3, 2), (2, 2), 2, "SAME", (6, 6)),
+        ("far", (1, 2, 3, 2), (2, 2), 3, "VALID", (5, 8)),
+    ]
+    kinds = [*_KINDS, *(row for row in _ONCE if row[0] in ("int8-no_bias", "int8-relu6", "int16-no_bias"))]
+    for name, x, sides, stride, padding, out in rows:
+        for kind, more in kinds if name == "same" else kinds[:4]:
+            shape, y = (3, *sides, x[3]), (x[0], *out, 3)
+            options: dict[str, Any] = {"padding": padding, "stride_h": stride, "stride_w": stride}
+            layer = _layer(f"transpose_conv-{name}-{kind}", "TRANSPOSE_CONV", x, shape, y, **options, **more)
+            graph = layer.graphs[0]
+            graph.constant("shape", np.array(y, np.int32))
+            image, weights, *bias = graph.operators[0].inputs
+            graph.operators[0].inputs = ["shape", weights, image, *(each for each in bias if each)]
+            yield layer
+
+
+def products_of_matrices() -> Iterator[Case]:
+    """BATCH_MATMUL: batches that are broadcast, either side the other way round, constants."""
+    rows: list[tuple[str, tuple[int, ...], tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+        ("matrix", (3, 7), (7, 4), (3, 4), {}),
+        ("batch", (2, 3, 7), (2, 7, 4), (2, 3, 4), {}),
+        ("broadcast", (2, 3, 7), (1, 7, 4), (2, 3, 4), {}),
+        ("right", (2, 3, 7), (2, 4, 7), (2, 3, 4), {"adj_y": True}),
+        ("left", (2, 7, 3), (2, 7, 4), (2, 3, 4), {"adj_x": True}),
+        ("heads", (1, 2, 3, 5), (1, 2, 4, 5), (1, 2, 3, 4), {"adj_y": True}),
+    ]
+    for name, a, b, y, options in rows:
+        for dtype in ("int8", "int16", "float32"):
+            given: Any = {"int8": [(0.05, -3), (0.03, 7), (0.4, 5)], "int16": [(0.001, 0), (0.002, 0), (0.15, 0)]}
+            given = given.get(dtype, [(), (), ()])
+            inputs = [tensor(shape, dtype, *each) for shape, each in zip((a, b), given, strict=False)]
+            near = FLOAT if dtype == "float32" else 0
+            case = f"batch_matmul-{name}-{dtype}"
+            outputs = [tensor(y, dtype, *given[2])]
+            yield single(case, "BATCH_MATMUL", inputs, outputs, tolerance=near, **options)
+            if name == "batch":
+                numbers = random(case).integers(-100, 100, b).astype(dtype)
+                known = [tensor(a, dtype, *given[0]), constant(numbers, None, *given[1])]
+                outputs = [tensor(y, dtype, *given[2])]
+                yield single(f"{case}-known", "BATCH_MATMUL", known, outputs, tolerance=near, **options)
+
+
+def ratios() -> Iterator[Case]:
+    """BATCH_MATMUL and SVDF with scales whose product is another one in float, and has ties there."""
+    a, b = np.float32(0.3), np.float32(0.0078)
+    inputs = [tensor((64, 20), "int8", 0.3), tensor((20, 16), "int8", 0.0078)]
+    outputs = [tensor((64, 16), "int8", 64 * float(a * b))]
+    few = {"x0": (-60, 60), "x1": (-60, 60)}
+    yield single("batch_matmul-ratio-int8", "BATCH_MATMUL", inputs, outputs, ranges=few)
+    name, a, b, time = "svdf-ratio-int8", np.float32(0.03), np.float32(0.07), np.float32(0.01)
+    kept = np.float32(64 * float(a * b))
+    features = random(name).integers(-90, 90, (8, 20)).astype(np.int8)
+    given = [tensor((64, 20), "int8", a), constant(features, None, b), constant(np.ones((8, 1), np.int8), None, time)]
+    given += [constant(np.zeros(8, np.int32), None, kept * time), tensor((64, 8), "int8", kept, variable=True)]
+    yield single(name, "SVDF", given, [tensor((64, 8), "int8", 4 * float(kept * time))], rank=1)
+
+
 def cases() -> Iterator[Case]:
     """All of this file."""
+    yield from transposed_convolutions()
+    yield from products_of_matrices()
+    yield from ratios()
     yield from convolutions()
     yield from depthwise_convolutions()
     yield from fully_connected()

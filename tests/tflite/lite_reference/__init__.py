@@ -14,7 +14,11 @@ from lite_model import Graph
 from lite_reference.fixed import Array
 from lite_reference.nodes import REFERENCES, Memory
 
-for _module in ("arithmetic", "comparisons", "curves", "functions", "pools", "products", "quantization", "reductions"):
+_MODULES = """
+    arithmetic comparisons control curves functions movement pools products quantization recurrent reductions resizing
+    signal streams detection
+"""
+for _module in _MODULES.split():
     import_module(f"lite_reference.{_module}")
 
 

@@ -105,3 +105,53 @@ def fully_connected(node: Node) -> Array:
     centered = node[1].centered if whole else weights.astype(np.int64)
     sums = (x.astype(np.int64) - node[0].zero) @ centered.T
     return requantized_sums(node, sums, channel_factors(node))
+
+
+@computes("TRANSPOSE_CONV")
+def transpose_conv(node: Node) -> Array:
+    """Inputs are the shape, weights of out channels, height, width, in channels, the image and a bias. Each element is
+    scattered; requantised as CONV_2D."""
+    image, weights = node[2], node[1].array
+    is_real = image.dtype == "float32"
+    kind = np.float64 if is_real else np.int64
+    x = image.array.astype(kind) - (0 if is_real or image.dtype == "int16" else image.zero)
+    batch, height, width, outs = node.shape
+    sides, padding = weights.shape[1:3], node.option("padding", "SAME")
+    strides = [node.option(f"stride_{letter}") for letter in "hw"]
+    before = [
+        padding_before(out, side, stride, 1, -(-out // stride), padding)
+        for out, side, stride in zip((height, width), sides, strides, strict=True)
+    ]
+    reach = [(x.shape[1 + k] - 1) * strides[k] + sides[k] for k in (0, 1)]
+    sums = np.zeros((batch, max(reach[0], before[0] + height), max(reach[1], before[1] + width), outs), kind)
+    for row in range(sides[0]):
+        for column in range(sides[1]):
+            each = np.einsum("bhwc,oc->bhwo", x, weights[:, row, column].astype(kind))
+            rows = slice(row, row + x.shape[1] * strides[0], strides[0])
+            sums[:, rows, column : column + x.shape[2] * strides[1] : strides[1]][:, : x.shape[1], : x.shape[2]] += each
+    sums = sums[:, before[0] : before[0] + height, before[1] : before[1] + width]
+    view = _Layer(node)
+    return real_sums(view, sums) if is_real else requantized_sums(view, sums, channel_factors(view))
+
+
+class _Layer(Node):
+    """A transposed convolution seen as a layer: image, weights, bias."""
+
+    def __init__(self, node: Node) -> None:
+        self.__dict__.update(node.__dict__)
+        self.inputs = [node.inputs[2], node.inputs[1], *node.inputs[3:]]
+
+
+@computes("BATCH_MATMUL")
+def batch_matmul(node: Node) -> Array:
+    """Both sides have zero points; one factor. int16: sums of int64, one rounding."""
+    sides: list[Array] = []
+    for k, name in enumerate(("adj_x", "adj_y")):
+        value = node[k].array.astype(np.float64) if node[k].dtype == "float32" else node[k].centered
+        sides.append(value.swapaxes(-1, -2) if node.option(name, False) else value)
+    sums = sides[0] @ sides[1]
+    if node[0].dtype == "float32":
+        return sums.astype(np.float32)
+    factor = quantized_multiplier(float(node[0].scale) * float(node[1].scale) / float(node.out.scale))
+    scaled = requantized_wide if node[0].dtype == "int16" else requantized
+    return activated(node, scaled(sums, *factor) + node.out.zero)
