@@ -11,3 +11,6 @@ MOST_EXPANDED = 1 << 16
 
 MAX_SHAPES = 16
 """For how many shapes of a model whose shapes are open code is kept."""
+
+MAX_ELEMENTS = 1 << 31
+"""Tensors of this many elements or more are refused: indices are 32 bits in places, and no target has the memory."""

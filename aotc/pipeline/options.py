@@ -30,7 +30,7 @@ CODE_KINDS = frozenset(("c", "object", "static", "shared"))
 CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
     "optimize": ("0", "1", "2", "3", "s"),
     "accuracy": ("fast", "strict"),
-    "requantize": ("exact", "fixed"),
+    "requantize": ("exact", "fixed", "tflite"),
     "executor": ("aot", "vm"),
 }
 """Options of fixed choice, by field name."""
@@ -83,9 +83,10 @@ class CompileOptions:
     optimize: str = "2"
     accuracy: str = "fast"
     """Whether faster algorithms may round differently, by up to 1e-4 of the greatest result, or no sum may change."""
-    requantize: str = "exact"
-    """How sums of integers become narrow integers without vectors: as onnxruntime's kernels round, or as TFLite's, at
-    most one unit apart, and then all means by sums of integers."""
+    requantize: str = ""
+    """How sums of integers become narrow integers: as onnxruntime rounds; without vectors as TFLite rounds, at
+    most one unit apart, and then all means by sums of integers; of a .tflite model all arithmetic as TFLite's reference
+    kernels. Empty: the model's own, `tflite` of a .tflite model, `exact` of any other."""
     offload: tuple[str, ...] = ()
     """Code generators from outside, by name, that may claim operations; asked in this order."""
     tuned: str | None = None
@@ -141,7 +142,7 @@ class CompileOptions:
         problems = [
             Problem("unknown-choice", f"{flag(name)} {value}", "unknown value", "choose from " + ", ".join(choices))
             for name, choices in CHOICES.items()
-            if (value := getattr(self, name)) not in choices
+            if (value := getattr(self, name)) not in (*choices, getattr(CompileOptions, name))
         ]
         problems += [
             Problem("unknown-choice", f"--emit {kind}", "unknown kind", "choose from " + ", ".join(KINDS))

@@ -102,7 +102,7 @@ CORE = When(
 SCHEDULED = When(
     "with schedules", f"{VECTORS.name}, or {CORE.name}", lambda asked: VECTORS.holds(asked) or CORE.holds(asked)
 )
-EXACT = When("--requantize exact", "", lambda asked: asked.requantize == "exact")
+EXACT = When("unless --requantize fixed", "", lambda asked: asked.requantize != "fixed")
 FIXED = When("--requantize fixed", "", lambda asked: asked.requantize == "fixed")
 FLOATS = When(
     "requantised in floats",

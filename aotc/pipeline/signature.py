@@ -55,9 +55,9 @@ class InProcessOptions(TypedDict, total=False):
         "whether faster algorithms may round differently, by at most 1e-4 of the greatest result",
     ]
     requantize: Annotated[
-        Literal["exact", "fixed"],
-        "without vectors, round sums of integers as onnxruntime does, or in TFLite's fixed-point arithmetic, "
-        "which may be one unit off",
+        Literal["exact", "fixed", "tflite"],
+        "round sums of integers as onnxruntime does; or without vectors in TFLite's fixed-point arithmetic, which may "
+        "be one unit off; or compute a .tflite model as TFLite's reference kernels do, which is its default",
     ]
     offload: Annotated[
         str | Sequence[str],

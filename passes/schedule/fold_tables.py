@@ -72,17 +72,18 @@ class _Tables:
 
     def has(self, op: GraphOp) -> bool:
         """Whether the result of `op`, which comes behind all that it reads, is a table."""
-        if not op.operands or len(op.results) != 1 or op.ORDERS_WEIGHTS:
+        if not op.operands or len(op.results) != 1 or op.ORDERS_WEIGHTS or bytes_of(op.results[0]) > self.most:
             return False
         self.sources.update((value, frozenset([value])) for value in op.operands if isinstance(value.owner, ConstantOp))
-        result = op.results[0]
-        if bytes_of(result) > self.most or not all(value in self.sources for value in op.operands):
+        if not all(value in self.sources for value in op.operands):
             return False
+        count, width = _size(op.results[0])
         sources = frozenset[SSAValue]().union(*(self.sources[value] for value in op.operands))
-        found = _count(result) > sum(map(_count, sources)) and not any(_is_narrow(each, result) for each in sources)
-        if found and self._takes_buffer(op):
+        sizes = [_size(value) for value in sources]
+        is_narrow = any(stored > ConstantOp.INLINE_LIMIT and narrow < width for stored, narrow in sizes)
+        if count > sum(stored for stored, _ in sizes) and not is_narrow and self._takes_buffer(op):
             return True
-        self.sources[result] = sources
+        self.sources[op.results[0]] = sources
         return False
 
     def _takes_buffer(self, op: GraphOp) -> bool:
@@ -93,11 +94,6 @@ class _Tables:
         return isinstance(op, AnchorOp)
 
 
-def _count(value: SSAValue) -> int:
-    return math.prod(shape_of(value))
-
-
-def _is_narrow(weight: SSAValue, result: SSAValue) -> bool:
-    """Whether a constant that is no list of positions takes fewer bytes for an element than what is made of it."""
-    narrower = byte_width(element_type_of(weight)) < byte_width(element_type_of(result))
-    return narrower and _count(weight) > ConstantOp.INLINE_LIMIT
+def _size(value: SSAValue) -> tuple[int, int]:
+    """Elements of a tensor, and the bytes of one."""
+    return math.prod(shape_of(value)), byte_width(element_type_of(value))

@@ -9,6 +9,7 @@ from lite_cases import (
     arithmetic,
     control,
     curves,
+    detection,
     movement,
     pools,
     products,
@@ -16,6 +17,7 @@ from lite_cases import (
     recurrent,
     reductions,
     resizing,
+    signal,
 )
 from lite_cases.case import Case
 
@@ -31,6 +33,8 @@ _FAMILIES = (
     resizing,
     movement,
     control,
+    signal,
+    detection,
 )
 for _family in _FAMILIES:
     for _case in _family.cases():

@@ -16,6 +16,7 @@ from lite_reference.nodes import REFERENCES, Memory
 
 _MODULES = """
     arithmetic comparisons control curves functions movement pools products quantization recurrent reductions resizing
+    signal streams detection
 """
 for _module in _MODULES.split():
     import_module(f"lite_reference.{_module}")
