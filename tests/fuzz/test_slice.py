@@ -85,6 +85,24 @@ def test_an_integer_that_wraps_around_is_wrong() -> None:
         compared(specimen, {name: wrapped})
 
 
+def test_large_integers_that_are_resized_to_the_nearest_are_drawn() -> None:
+    """As float64 rounds them, which holds 53 bits."""
+    specimens = [draw_extreme(seed, "Resize", "int64") for seed in range(30)]
+    rounded = 0
+    for each in specimens:
+        (name,), (node,) = each.outputs, each.nodes
+        value = each.values[name]
+        if any(attribute.s == b"nearest" for attribute in node.attribute):
+            assert not value.error and np.isin(value.array, each.values[node.input[0]].array).all()
+            with np.errstate(invalid="ignore"):
+                found = value.array.astype(np.float64).astype(np.int64)
+            if (found != value.array).any():
+                rounded += 1
+                with pytest.raises(Wrong, match="off by"):
+                    compared(each, {name: found})
+    assert rounded
+
+
 def test_zeros_of_both_signs_are_told_apart() -> None:
     draft = Draft(np.random.default_rng(0), 21)
     draft.add("Neg", [draft.known(np.zeros(3, np.float32), constant=False)], how="moves")
