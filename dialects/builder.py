@@ -416,6 +416,8 @@ def linear_combinations(b: Builder) -> Sum[Scalar]:
         for factor, value in rest:
             if abs(factor) == 1:
                 result = result + value if factor > 0 else result - value
+            elif factor < 0 and not is_float(value.dtype):  # compilers of C make no difference of a sum
+                result = result - value * number(-factor, value)
             else:
                 result = b.fma(value, number(factor, value), result)
         return result
