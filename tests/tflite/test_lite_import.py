@@ -28,15 +28,24 @@ REFUSED = (
 """Cases with element types that an importer does not take."""
 
 
+def _missing(name: str) -> set[str]:
+    """Operators of a case without an importer."""
+    load_importers()
+    return set(CASES[name].codes) - IMPORTERS.keys()
+
+
+def is_refused(name: str) -> bool:
+    """Whether a case has operators or element types that are not imported."""
+    return bool(_missing(name)) or any(fnmatch(name, pattern) for pattern in REFUSED)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_operator(name: str) -> None:
-    load_importers()
     case = CASES[name]
-    missing, refused = case.codes - IMPORTERS.keys(), any(fnmatch(name, pattern) for pattern in REFUSED)
-    if missing or refused:
+    if is_refused(name):
         with pytest.raises(CompileError) as caught:
             aotc.compile(case.model)
-        what = "unsupported-operator" if missing else "unsupported-type"
+        what = "unsupported-operator" if _missing(name) else "unsupported-type"
         assert {each.id for each in caught.value.problems} == {what}
         return
     model, oracle = aotc.compile(case.model), ORACLES[case.oracle](case.model)
@@ -44,6 +53,11 @@ def test_operator(name: str) -> None:
         given = {tensor.name: value for tensor, value in zip(model.inputs, inputs, strict=True)}
         for found, expected in zip(model(given).values(), oracle(*inputs), strict=True):
             assert_near(found, expected, case.tolerance)
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_is_refused_is_there(pattern: str) -> None:
+    assert any(fnmatch(name, pattern) and not _missing(name) for name in CASES)
 
 
 def dense() -> bytes:

@@ -188,10 +188,9 @@ class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp | Doublin
             return None
         if x.channels == Channels.of([shape[1]], shape[1]):
             return layouts.copied_on_blocks(op, x, factor, *shift, axis=len(shape_of(x.value)) - 1)
-        if shift:
-            return None
-        column = layouts.add(ReshapeOp.get(factor, shape=[1, shape[1], *[1] * len(shape[2:])]))
-        return layouts.copied_on_blocks(op, x, layouts.pack(column, x.channels))
+        column = [1, shape[1], *[1] * len(shape[2:])]
+        columns = [layouts.add(ReshapeOp.get(each, shape=column)) for each in (factor, *shift)]
+        return layouts.copied_on_blocks(op, x, *(layouts.pack(each, x.channels) for each in columns))
 
 
 class LookupLayout(KernelStrategy[LookupOp]):

@@ -225,10 +225,26 @@ def products_of_matrices() -> Iterator[Case]:
                 yield single(f"{case}-known", "BATCH_MATMUL", known, outputs, tolerance=near, **options)
 
 
+def ratios() -> Iterator[Case]:
+    """BATCH_MATMUL and SVDF with scales whose product is another one in float, and has ties there."""
+    a, b = np.float32(0.3), np.float32(0.0078)
+    inputs = [tensor((64, 20), "int8", 0.3), tensor((20, 16), "int8", 0.0078)]
+    outputs = [tensor((64, 16), "int8", 64 * float(a * b))]
+    few = {"x0": (-60, 60), "x1": (-60, 60)}
+    yield single("batch_matmul-ratio-int8", "BATCH_MATMUL", inputs, outputs, ranges=few)
+    name, a, b, time = "svdf-ratio-int8", np.float32(0.03), np.float32(0.07), np.float32(0.01)
+    kept = np.float32(64 * float(a * b))
+    features = random(name).integers(-90, 90, (8, 20)).astype(np.int8)
+    given = [tensor((64, 20), "int8", a), constant(features, None, b), constant(np.ones((8, 1), np.int8), None, time)]
+    given += [constant(np.zeros(8, np.int32), None, kept * time), tensor((64, 8), "int8", kept, variable=True)]
+    yield single(name, "SVDF", given, [tensor((64, 8), "int8", 4 * float(kept * time))], rank=1)
+
+
 def cases() -> Iterator[Case]:
     """All of this file."""
     yield from transposed_convolutions()
     yield from products_of_matrices()
+    yield from ratios()
     yield from convolutions()
     yield from depthwise_convolutions()
     yield from fully_connected()
