@@ -316,7 +316,7 @@ ONLY_PYTHON = ("is no name", "no UTF-8", "are the same", "nothing has written", 
 
 
 def _numbers(blob: bytes) -> Iterator[tuple[int, int, set[int]]]:
-    """Of each number in an executable its place, its bytes, and what else it may be: its neighbours, the ends of its
+    """The numbers in an executable: of each its place, its bytes, and what else it may be: its neighbours, the ends of its
     type, and what is within or just beyond one of the counts. Data types are left out, of which numpy has fewer."""
     counts = struct.unpack_from("<9I", blob, 16)
     sizes = zip(counts, (12, 4, 16, 4, 8, 2, 1), ("IIHH", "I", "BxbBIII", "I", "q", "H", "B"), strict=False)
@@ -352,7 +352,7 @@ def test_both_machines_refuse_each_wrong_number(empty: bool, program: Path, tmp_
     blob = executable.to_bytes()
     variants: list[bytes] = []
     wanted: list[str] = []
-    """What the check may say: both, of what Python alone refuses."""
+    """Answers of the check that are right: both, where Python alone refuses."""
     for at, width, others in _numbers(blob):
         for value in sorted(others):
             variants.append(sealed(blob[:at] + value.to_bytes(width, "little") + blob[at + width :]))
@@ -384,7 +384,7 @@ RET, RECALL = (2, 0), (1, 0, 0xFFFF)
         ([RET], True),
         ([(2,)], False),
         ([(2, 0, 0)], False),
-        ([(2, 9)], False),
+        ([(2, 8192)], False),
         ([RECALL, RET], True),
         ([RECALL], False),
         ([(0xFF01, 0), RET], False),
@@ -404,7 +404,7 @@ def test_instructions_are_whole_and_within_their_function(
     instructions: list[tuple[int, ...]], fits: bool, program: Path, tmp_path: Path
 ) -> None:
     offsets = tuple(sum(map(len, instructions[:each])) for each in range(len(instructions)))
-    functions = (("f", 0, 0, 9),) if instructions else ()
+    functions = (("f", 0, 0, 8192),) if instructions else ()
     tables = Tables(functions, ("g",) if instructions else (), (), offsets, tuple(chain.from_iterable(instructions)))
     assert accepted(tables, program, tmp_path) == fits
 
@@ -433,9 +433,17 @@ def test_functions_and_names_have_numbers(
     assert accepted(tables, program, tmp_path) == fits
 
 
+@pytest.mark.parametrize("dimensions, fits", [(32, True), (33, False)])
+def test_constants_have_no_more_dimensions_than_there_are(
+    dimensions: int, fits: bool, program: Path, tmp_path: Path
+) -> None:
+    tables = Tables((), (), (place(0, "int8", [1] * dimensions),), (), ())
+    assert accepted(tables, program, tmp_path) == fits
+
+
 def accepted(tables: Tables, program: Path, tmp_path: Path) -> bool:
     """Whether the check accepts an executable of these tables."""
-    blob = write(tables, 0)
+    blob = write(tables, 64)
     (tmp_path / "one").write_bytes(blob)
     done = subprocess.run([program, "each", tmp_path / "one", str(len(blob))], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
