@@ -166,6 +166,7 @@ PHASES: tuple[Phase, ...] = (
             Row("fix-requantization", INTEGERS, EXACT),
             Row("fix-requantization", INTEGERS, FIXED, doubling=True),
             Row("fold-channels", FIXED),
+            Row("prove-small-sums", SCALARS),
             Row("fold-constants"),
             Row("canonicalize"),
             Row("cse"),

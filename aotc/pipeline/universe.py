@@ -31,7 +31,7 @@ _PASSES: Final = {
     "graph": (
         "attach-target annotate-quantization infer-shapes fold-constants simplify-control-flow fold-batch-norm "
         "fold-channels raise-functions raise-normalization note-floats tabulate-quantized fix-arithmetic fix-softmax "
-        "fix-requantization raise-quantization eliminate-transposes absorb-transposes shrink-constants"
+        "fix-requantization prove-small-sums raise-quantization eliminate-transposes absorb-transposes shrink-constants"
     ),
     "integers": (
         "center-weights divide-transposed multiply-in-floats flip-signs prove-fractions bound-sums flatten-positions "

@@ -210,6 +210,7 @@ class DoublingRequantizeOp(RequantizingOp):
     Twice the product's upper half is rounded to the nearest integer, the middle up; its quotient once more, the middle
     away from zero (gemmlowp's doubling high multiplication and rounding division; TFLite's reference kernels). Factors
     are from 0 to 2^31 - 1, shifts from 0 to 31; there is one of each, or one for each index of `axis`. To i32, too.
+    `small` says that no x is 2^30 or more in magnitude, and no shift more than 30.
     """
 
     name = "graph.doubling_requantize"
@@ -217,6 +218,7 @@ class DoublingRequantizeOp(RequantizingOp):
     x = operand_def(TensorType)
     factor = operand_def(TensorType)
     shift = operand_def(TensorType)
+    small = unit_prop()
 
     def infer_types(self) -> Sequence[TensorType]:
         expect(self, x=".. i32", factor=".. i32", shift=".. i32")
@@ -226,7 +228,7 @@ class DoublingRequantizeOp(RequantizingOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, (factor, shift) = reads[0](index), self.parameters(b, index, reads)
-        value = b.rescaled(x, factor, shift)
+        value = b.rescaled(x, factor, shift, small=self.small)
         return value if self.is_whole else self.clamped(b, value + self.zero_point)
 
     @property

@@ -376,9 +376,9 @@ class TileBuilder(LoopBuilder):
         self._wide[result.ssa] = wide
         return result
 
-    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar) -> Scalar:
+    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar, *, small: bool = False) -> Scalar:
         if not any(map(is_tile, (x, factor, shift))):
-            return super().rescaled(x, factor, shift)
+            return super().rescaled(x, factor, shift, small=small)
         return Scalar(self, i32, self.emit(aot.TileRescaleOp(*self._operands(x, factor, shift))))
 
     def bits_of(self, a: Scalar) -> Scalar:
