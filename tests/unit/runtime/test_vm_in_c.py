@@ -316,8 +316,9 @@ ONLY_PYTHON = ("is no name", "no UTF-8", "are the same", "nothing has written", 
 
 
 def _numbers(blob: bytes) -> Iterator[tuple[int, int, set[int]]]:
-    """The numbers in an executable: of each its place, its bytes, and what else it may be: its neighbours, the ends of its
-    type, and what is within or just beyond one of the counts. Data types are left out, of which numpy has fewer."""
+    """The numbers in an executable: of each its place, its bytes, and others that it may be: its neighbours, the ends
+    of its type, and what is within or just beyond one of the counts. Data types are left out, of which numpy has
+    fewer."""
     counts = struct.unpack_from("<9I", blob, 16)
     sizes = zip(counts, (12, 4, 16, 4, 8, 2, 1), ("IIHH", "I", "BxbBIII", "I", "q", "H", "B"), strict=False)
     fields = [(12 + 4 * each, "I") for each in range(11)]
