@@ -394,3 +394,17 @@ def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, mon
     text = (LIT / "loops" / "shares" / "split-parallel-loops.mlir").read_text()
     module = _after(text, "attach-target{target=host},split-parallel-loops{threads=2}")
     assert any(isinstance(op, ThreadOp) for op in module.walk()) is shared
+
+
+def test_weights_from_memory_are_prefetched_ahead_for_one_tile_of_rows() -> None:
+    """Where a step waits for multiply-adds: not with one row, nor two; nor with more rows than a tile has."""
+    far = X86_AVX512.with_weights(X86_AVX512.l3)
+    near = X86_AVX512.with_weights(int(X86_AVX512.l3 * X86_AVX512.shares.weights))
+
+    def ahead(machine: Machine, rows: int, *, streamed: bool = True) -> bool:
+        schedule = product_schedule(machine, f32, rows, 1536, 384, streamed=streamed)
+        assert schedule is not None and not (schedule.ahead and schedule.prefetch)
+        return schedule.ahead
+
+    assert [rows for rows in (1, 2, 4, 7, 8, 16, 64) if ahead(far, rows)] == [4, 7, 8]
+    assert not any(ahead(near, rows) or ahead(far, rows, streamed=False) for rows in (4, 7, 8))
