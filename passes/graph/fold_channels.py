@@ -30,6 +30,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import FOLDED_CHANNELS
 from aotc.dialects.constants import key_of, known_array
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.convolution import ConvOp
@@ -37,6 +38,8 @@ from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
+from aotc.model.locations import node_names
+from aotc.model.metadata import FoldedChannels
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.channels.flow import Passing, Sum, flows
 from aotc.passes.graph.channels.intervals import Intervals
@@ -48,15 +51,26 @@ class FoldChannelsPass(ModulePass):
     name = "fold-channels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        store = WeightStore.of(ctx)
+        store, folded = WeightStore.of(ctx), list[FoldedChannels]()
         for block in graph_blocks(op):
             found, intervals = list(flows(block, store)), Intervals(store)
             for flow in found:
                 intervals.add(flow)
             needs = Needs(block, found, intervals)
             if not all(channels.all() for channels in needs.needed.values()):
+                folded += filter(None, (_noted(flow, needs) for flow in found))
                 _Folder(block, needs, store).fold(found)
                 erase_unused_constants(block)
+        FOLDED_CHANNELS.set(op, folded or None)
+
+
+def _noted(flow: Sum | Passing, needs: Needs) -> FoldedChannels | None:
+    """The note of a sum some of whose channels are not needed."""
+    needed = needs.needed[flow.op.results[0]]
+    if not isinstance(flow, Sum) or needed.all():
+        return None
+    node = next(iter(node_names(flow.op.location)), flow.op.label)
+    return FoldedChannels(node, int(np.count_nonzero(~needed)), len(needed))
 
 
 class _Folder:

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from harness import SCALAR
@@ -40,7 +41,7 @@ def _by_c(model: bytes, folder: Path) -> CompiledModel:
     return c_quickly(lower(model, replace(in_process(CompileOptions()), weights="embedded")), folder)
 
 
-def _in_process(**options: str) -> Callable[[bytes, Path], CompiledModel]:
+def _in_process(**options: Any) -> Callable[[bytes, Path], CompiledModel]:
     return lambda model, folder: compiled_in_process(lower(model, in_process(CompileOptions.of(**options))))
 
 

@@ -67,6 +67,7 @@ from aotc.dialects.aot.contract.functions import (
     sizes_of,
 )
 from aotc.dialects.aot.contract.module import (
+    FOLDED_CHANNELS,
     IN_FLOATS,
     INTERFACE,
     MODEL_SHA256,

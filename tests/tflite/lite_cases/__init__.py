@@ -11,6 +11,7 @@ from lite_cases import (
     curves,
     detection,
     movement,
+    networks,
     pools,
     products,
     quantization,
@@ -35,6 +36,7 @@ _FAMILIES = (
     control,
     signal,
     detection,
+    networks,
 )
 for _family in _FAMILIES:
     for _case in _family.cases():

@@ -2,6 +2,7 @@
 
 // A relu of what is never positive: of 8 channels 4 are -128, the zero point of the next sum. They go, and so do the
 // multipliers; bytes of the weights that are left are those of the other channels.
+// CHECK:      builtin.module attributes {aot.folded_channels = [{node = "First", channels = 4 : i64, of = 8 : i64}]} {
 // CHECK-LABEL: func.func @main
 // CHECK-DAG:     graph.constant dense<[5, 6, 7, 8]> : tensor<4xi32>
 // CHECK-DAG:     graph.constant dense<{{\[\[\[\[}}2]], {{\[\[}}4]], {{\[\[}}6]], {{\[\[}}8]]]]> : tensor<1x4x1x1xi8>
@@ -14,7 +15,7 @@ func.func @main(%x: tensor<1x1x2x2xi8>) -> tensor<1x1x2x2xi32> attributes {aot.e
   %m = graph.constant dense<[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]> : tensor<8xf32>
   %v = graph.constant dense<[[[[1]], [[2]], [[3]], [[4]], [[5]], [[6]], [[7]], [[8]]]]> : tensor<1x8x1x1xi8>
   %c = graph.constant dense<3> : tensor<1xi32>
-  %0 = graph.conv %x, %w, %b {accumulator = i32, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x1x2x2xi8>, tensor<8x1x1x1xi8>, tensor<8xi32>) -> tensor<1x8x2x2xi32>
+  %0 = graph.conv %x, %w, %b {accumulator = i32, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x1x2x2xi8>, tensor<8x1x1x1xi8>, tensor<8xi32>) -> tensor<1x8x2x2xi32> loc("First")
   %1 = graph.requantize %0, %m {axis = 1 : i64, zero_point = -128 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x8x2x2xi32>, tensor<8xf32>) -> tensor<1x8x2x2xi8>
   %2 = graph.conv %1, %v, %c {accumulator = i32, x_zero_point = -128 : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x8x2x2xi8>, tensor<1x8x1x1xi8>, tensor<1xi32>) -> tensor<1x1x2x2xi32>
   func.return %2 : tensor<1x1x2x2xi32>

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from aotc import compile_to
+from aotc.cli.main import run
 from aotc.dialects.aot.contract import ENTRY
 from aotc.dialects.constants import constant_op
 from aotc.dialects.graph.convolution import ConvOp
@@ -205,3 +211,38 @@ def test_sums_along_another_axis_need_all_channels() -> None:
     FoldChannelsPass().apply(network.ctx, module)
     module.verify()
     assert channels(module, RequantizeOp) == [8]
+
+
+def _two_convolutions(path: Path) -> Path:
+    """A model of two QLinearConv, `first` and `second`: 8 channels between them, of which 4 are always -128."""
+    numbers = {
+        "xs": np.float32(0.1), "xz": np.int8(0), "ws": np.float32(0.01), "wz": np.int8(0), "ys": np.float32(0.1),
+        "yz": np.int8(-128), "w": np.arange(-36, 36).reshape(8, 1, 3, 3).astype(np.int8),
+        "b": np.array([-200_000, 9] * 4, np.int32), "v": np.arange(-4, 4).reshape(1, 8, 1, 1).astype(np.int8),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["m"], "first"),
+        helper.make_node("QLinearConv", ["m", "ys", "yz", "v", "ws", "wz", "ys", "xz"], ["y"], "second"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.INT8, [1, 1, 5, 5])],
+        [helper.make_tensor_value_info("y", TensorProto.INT8, [1, 1, 3, 3])],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in numbers.items()],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), path)
+    return path
+
+
+def test_check_and_metadata_say_what_is_not_computed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _two_convolutions(tmp_path / "m.onnx")
+    folded = {"node": "first", "channels": 4, "of": 8}
+    for options in ([], ["--target", "cortex-m4f"]):
+        assert run(["check", str(path), "--json", *options]) == 0
+        assert json.loads(capsys.readouterr().out)["folded_channels"] == [folded]
+    assert run(["check", str(path)]) == 0
+    assert "first 4 of 8" in capsys.readouterr().out
+    for requantize in ("exact", "fixed"):
+        compile_to(path, tmp_path / requantize, target="cortex-m4f", requantize=requantize)
+        assert json.loads((tmp_path / requantize / "m.json").read_text())["folded_channels"] == [folded]
