@@ -87,7 +87,7 @@ class FixArithmeticPass(ModulePass):
         raised = Raised(replaced=[*left.ops, *right.ops, root, *after])
         if isinstance(root, MulOp):
             return raised if _product(raised, left, right, wanted, target, constants) else None
-        numbers = right.numbers.negated() if isinstance(root, SubOp) else right.numbers
+        numbers = _added(root, right)
         fixed = fixed_sum(left.numbers, numbers, wanted, float(target.scale), target.zero_point)
         return raised if self._sum(raised, left, right, fixed, wanted, target.kind, constants) else None
 
@@ -100,7 +100,7 @@ class FixArithmeticPass(ModulePass):
         left, right = (_rescaled_operand(value, store) for value in (root.lhs, root.rhs))
         if left is None or right is None:
             return None
-        numbers = right.numbers.negated() if isinstance(root, SubOp) else right.numbers
+        numbers = _added(root, right)
         sums = (left.numbers.values[:, None] + numbers.values[None, :]).astype(np.int32)
         given = [np.broadcast_to(each.reshape(()), sums.shape) for each in parameters if each is not None]
         wanted = op.evaluate_places([sums, *given])
@@ -130,6 +130,11 @@ class FixArithmeticPass(ModulePass):
             return False
         _sum(raised, left, right, fixed, wanted, kind, constants)
         return True
+
+
+def _added(root: BinaryOp, right: _Operand) -> Numbers:
+    """The numbers that a sum or difference adds to those of its left side."""
+    return right.numbers.negated() if isinstance(root, SubOp) else right.numbers
 
 
 _FRACTION = 31
