@@ -261,9 +261,16 @@ class Builder(ABC):
         value = self.min(self.max(a + zero_point, low), high)
         return self.encode(self.cast(value, compute_type(dtype)), dtype)
 
-    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar) -> Scalar:
+    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar, *, small: bool = False) -> Scalar:
         """An i32 times factor / 2^(31 + shift), as TFLite rounds it: twice the upper half of the product to the nearest
-        integer, the middle up, then its quotient, the middle away from zero."""
+        integer, the middle up, then its quotient, the middle away from zero. A `small` one is below 2^30 in magnitude,
+        and the shift at most 30."""
+        if small:  # twice of it, and its product and half a unit, are i32
+            product = self.cast(x + x, i64) * self.cast(factor, i64) + (1 << 31)
+            value = self.cast(self.shift_right(product, self.const(32, i64)), i32)
+            half = self.shift_right(self.shift_left(self.const(1, i32), shift), self.const(1, i32))
+            less = self.shift_right(value & self.const(0, i32) - shift, self.const(31, i32))
+            return self.shift_right(value + less + half, shift)
         product = self.cast(x, i64) * self.cast(factor, i64) + (1 << 30)
         value = self.cast(self.shift_right(product, self.const(31, i64)), i32)
         mask = self.shift_left(self.const(1, i32), shift) - 1
@@ -409,6 +416,8 @@ def linear_combinations(b: Builder) -> Sum[Scalar]:
         for factor, value in rest:
             if abs(factor) == 1:
                 result = result + value if factor > 0 else result - value
+            elif factor < 0 and not is_float(value.dtype):  # compilers of C make no difference of a sum
+                result = result - value * number(-factor, value)
             else:
                 result = b.fma(value, number(factor, value), result)
         return result

@@ -56,8 +56,8 @@ def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None
     return constant_array(owner, store) if isinstance(owner, ConstantOp) else None
 
 
-GROWTH_LIMIT = 1 << 16
-"""The most bytes that folding may make out of constants small enough to stand in the IR: a range, a mask."""
+LEAST_FOLDED = 1 << 9
+"""Bytes of what is made of constants small enough to stand in the IR, whatever else is allowed: shapes, indices."""
 
 MOST_WIDENED = 16
 """How many times as large as its operands what is on the way to packed weights may be, whatever else is allowed: 4 bits
@@ -120,7 +120,9 @@ def folded(op: GraphOp, store: WeightStore, node: str = "", op_type: str = "") -
         return None
     distinct = dict(zip(op.operands, known, strict=True))  # what it has twice is there once
     size, given = _size(op), _bytes(distinct.values())
-    is_small = all(array.size <= ConstantOp.INLINE_LIMIT for array in known) and size <= GROWTH_LIMIT
+    is_small = all(array.size <= ConstantOp.INLINE_LIMIT for array in known) and (
+        size <= max(store.most_folded, LEAST_FOLDED)
+    )
     if size > given and not is_small and not op.ORDERS_WEIGHTS:
         return None
     if size > given and is_small:

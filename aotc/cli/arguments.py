@@ -46,7 +46,7 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
     """Options that fix a model's dimensions."""
     add_options(parser, "name", *SINGULAR)
     about = "How much a small model may grow in the compiler."
-    add_options(parser, "max_constants", "max_nodes", title="limits", about=about)
+    add_options(parser, "max_constants", "max_folded", "max_nodes", title="limits", about=about)
 
 
 def add_target(parser: argparse.ArgumentParser, default: str | None = "host") -> None:

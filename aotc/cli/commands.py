@@ -20,6 +20,7 @@ from aotc.model.plan_table import plan_lines
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
+    from aotc.model.metadata import FoldedChannels
     from aotc.pipeline.phases import PassTiming
 
 
@@ -107,19 +108,20 @@ def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
     from aotc.cli.tables import summary
     from aotc.compiler.driver import lower, measured
-    from aotc.dialects.aot.contract import IN_FLOATS
+    from aotc.dialects.aot.contract import FOLDED_CHANNELS, IN_FLOATS
 
     costs = any(getattr(arguments, name) is not None for name in ("target", "ram", "flash", "stack", "cc"))
     info, code = None, EXIT_OK
     problems: tuple[Problem, ...] = ()
     in_floats: list[str] = []
+    folded: list[FoldedChannels] = []
     try:
         if costs:
             info = measured(arguments.model, options_from(arguments))
-            in_floats = list(info.in_floats)
+            in_floats, folded = list(info.in_floats), list(info.folded_channels)
         else:
             module = lower(arguments.model, options_from(arguments, stop_after="graph")).module
-            in_floats = list(IN_FLOATS.get(module) or ())
+            in_floats, folded = list(IN_FLOATS.get(module) or ()), list(FOLDED_CHANNELS.get(module) or ())
     except AotcError as error:
         if error.exit_code not in (EXIT_MODEL, EXIT_WRONG):
             raise
@@ -127,7 +129,15 @@ def check_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         listed = [asdict(problem) for problem in problems]
         report = {"report": None if info is None else asdict(info)} if costs else {}
-        print_json({"ok": not problems, "problems": listed, "in_floats": in_floats} | report)
+        print_json(
+            {
+                "ok": not problems,
+                "problems": listed,
+                "in_floats": in_floats,
+                "folded_channels": list(map(asdict, folded)),
+            }
+            | report
+        )
         return code
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
@@ -135,6 +145,9 @@ def check_command(arguments: argparse.Namespace) -> int:
         print("nothing stands in the way")
         if in_floats:
             show(f"computed with dequantised numbers, in floats: {', '.join(in_floats)}")
+        if folded:
+            channels = ", ".join(f"{each.node} {each.channels} of {each.of}" for each in folded)
+            show(f"channels that are always the same, or that nothing reads, are not computed: {channels}")
     if info is not None:
         show(*summary(info))
     return code

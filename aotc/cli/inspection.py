@@ -14,7 +14,7 @@ from aotc.errors import UsageError
 from aotc.model.artifacts import METADATA, NONE, Artifact
 from aotc.model.metadata import ModelInfo, from_json
 
-_MODELS = (".onnx", ".so")
+_MODELS = (".onnx", ".tflite", ".so")
 """Files that are described, unless a view is asked for."""
 
 
@@ -57,9 +57,10 @@ def describe(path: Path) -> dict[str, Any]:
         return found[0] if len(found) == 1 else {"models": found}
     if path.suffix == ".so":
         return asdict(_of_library(path))
-    from aotc.frontend.onnx import load_model, summarize
+    from aotc.frontend import onnx, tflite
 
-    return summarize(load_model(path))
+    is_tflite = tflite.content_of(path) is not None
+    return tflite.summarize(tflite.load_model(path)) if is_tflite else onnx.summarize(onnx.load_model(path))
 
 
 def _of_library(path: Path) -> ModelInfo:

@@ -21,9 +21,11 @@ from aotc.compiler.checking.quantized_reference import quanta, read_without_weig
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
 from aotc.compiler.checking.submodels import NodeByNode
+from aotc.compiler.checking.tflite_reference import Interpreter, interpreter
 from aotc.compiler.lowering import read_once
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import EXIT_OK, EXIT_WRONG, UsageError, show
+from aotc.frontend import tflite
 from aotc.frontend.onnx.labels import labels_of
 from aotc.measuring import differences
 from aotc.measuring.routes import open_model
@@ -101,19 +103,25 @@ class _Reference:
     """Meanings of a compiled model's numbers where its ONNX model has text or maps."""
     why: str = ""
     """Why it is not onnxruntime, which was to be preferred."""
+    interpreter: Interpreter | None = None
+    """Of a .tflite model."""
 
     def sequence(self, source: Any, steps: Sequence[Arrays], states: Sequence[StateInfo]) -> list[dict[str, Array]]:
         """The outputs by name of calls one after the other, which keep the `states`."""
         if self.kind == "loops":
             return differences.loops_outputs(source, self.options, steps)
         readable = source.reread() if isinstance(source, ModelFile) else source
-        session = comparable_session(readable) if self.kind == "onnxruntime" else NodeByNode(_loaded(readable))
         hidden = {state.output for state in states}
-        found = reference_sequence(session, steps, states, self.options.known_constants, self.labels)
+        if self.interpreter is not None:
+            found = self.interpreter.sequence(steps, states)
+        else:
+            session = comparable_session(readable) if self.kind == "onnxruntime" else NodeByNode(_loaded(readable))
+            found = reference_sequence(session, steps, states, self.options.known_constants, self.labels)
         return [{name: array for name, array in each.items() if name not in hidden} for each in found]
 
     def __str__(self) -> str:
-        return f"{_NAMES[self.kind]} ({self.why})" if self.why else _NAMES[self.kind]
+        name = _NAMES.get(self.kind, self.kind)
+        return f"{name} ({self.why})" if self.why else name
 
 
 _NAMES: Final = {
@@ -146,20 +154,24 @@ def verify_command(arguments: argparse.Namespace) -> int:
     tolerance = _Tolerance(arguments.rtol, arguments.atol)
     labels: dict[str, Labels] = {}
 
+    content = tflite.content_of(source) if options.start_at is None else None
+    is_own = content is not None and options.requantize in ("", "tflite")
+
     def compared(name: str, actual: Array, right: Array) -> Comparison:
-        exact = name in labels and is_text(actual.dtype.name)
+        exact = (name in labels and is_text(actual.dtype.name)) or (is_own and number_kind(right.dtype) in "iu")
         return tolerance.compared(name, actual, right, exact=exact)
 
     with progress() as report:
         model = open_model(source, arguments.emit, options, report, arguments.loader)
-        if options.start_at is None:  # of a model that the importer has accepted
+        if options.start_at is None and content is None:  # of a model that the importer has accepted
             tolerance.quantum |= quanta(read_without_weights(source.reread()))
         if report is not None:
             report("reference")
         count = arguments.steps or (_STEPS if model.states else 1)
         calls = [read_inputs(arguments.inputs, model.inputs, step) for step in range(count)]
         labels |= {each.name: each.labels for each in model.outputs if each.labels}
-        reference, expected = _expected(arguments, source, options, calls, model.states, labels)
+        given = content if content is not None else source
+        reference, expected = _expected(arguments, given, options, calls, model.states, labels)
         found = [
             compared(name, actual[name], right)
             for inputs, outputs in zip(calls, expected, strict=True)
@@ -211,8 +223,15 @@ def _expected(
     labels: Mapping[str, Labels],
 ) -> tuple[_Reference, list[dict[str, Array]]]:
     """The reference and its outputs of each step: onnxruntime if it is asked for, or can compute them; if only it lacks
-    a kernel, the onnx package for that."""
+    a kernel, the onnx package for that. Of the bytes of a .tflite model, the interpreter that is installed."""
     whys: list[str] = []
+    if tflite.content_of(source) is not None and arguments.reference != "loops":
+        if arguments.reference == "onnxruntime":
+            what = "--reference onnxruntime with a .tflite model"
+            raise UsageError("option-conflict", what, "it runs ONNX models", "leave it out")
+        found = interpreter(source)
+        reference = _Reference(found.kind, options, interpreter=found)
+        return reference, reference.sequence(source, steps, states)
     for kind in ("onnxruntime", "onnx"):
         if arguments.reference == "loops" or any("[missing-tool]" in why for why in whys):
             break
@@ -239,8 +258,9 @@ def _per_op(
     arguments: argparse.Namespace, source: ModelFile, options: CompileOptions, inputs: Arrays, tolerance: _Tolerance
 ) -> str:
     """Which operator's result differs first."""
-    if options.start_at is not None:
-        raise UsageError("option-conflict", "--per-op with --start-at", "operators are those of an ONNX model")
+    if options.start_at is not None or tflite.content_of(source) is not None:
+        what = f"--per-op with {'--start-at' if options.start_at is not None else 'a .tflite model'}"
+        raise UsageError("option-conflict", what, "operators are those of an ONNX model")
     proto = _loaded(source.reread())
     labels = labels_of(proto.graph)
 

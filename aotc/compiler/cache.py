@@ -216,7 +216,9 @@ def _add_files(digest: hashlib._Hash, file: ModelFile) -> bool:  # pyright: igno
     try:
         content = file.content()
         digest.update(content)
-        if b"location" not in content:  # the key under which a tensor names its file
+        from aotc.frontend.tflite import content_of
+
+        if b"location" not in content or content_of(content):  # the key under which a tensor names its file
             return True
         from aotc.frontend.onnx import external_files, load_model
 

@@ -99,7 +99,7 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         from aotc.pipeline.textual_ir import read_ir
 
         found = read_ir(source, options.start_at, options, new_context())
-        found.store.most_computed = options.max_constants
+        found.store.most_computed, found.store.most_folded = options.max_constants, options.max_folded
     TARGET.set(found.module, options.target)
     if found.origin is not None:  # IR knows of which model it is
         origin = replace(origin, model_sha256=found.origin.model_sha256)
@@ -165,12 +165,10 @@ def _first_and_last(options: CompileOptions) -> tuple[int, int]:
 
 
 def _import(source: Source, options: CompileOptions) -> Compilation:
-    from aotc.frontend.onnx import freeze, import_model, load_model, release
+    from aotc.frontend import onnx, tflite
     from aotc.model.weight_store import WeightStore
 
     ctx = new_context()
-    model, values = release(load_model(source), options.state.values())
-    model = freeze(model, options.constants)
     name = options.name
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem
@@ -178,13 +176,33 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
         what = f"--name {name} is not a C identifier"
         warn(Problem("invalid-name", what, fix=f"files and symbols have {identifier}"))
     store = WeightStore.of(ctx)
-    store.most_computed = options.max_constants
-    shapes = dict(options.input_shapes)
-    module = import_model(
-        model, ctx, dims=dict(options.dims), input_shapes=shapes, name=name, max_nodes=options.max_nodes
-    )
+    store.most_computed, store.most_folded = options.max_constants, options.max_folded
+    values: Mapping[str, Array] = {}
+    if tflite.content_of(source) is not None:
+        _require_fixed(options)
+        is_real = options.requantize in ("exact", "fixed")
+        module = tflite.import_model(tflite.load_model(source), ctx, name=name, real=is_real)
+    else:
+        if options.requantize == "tflite":
+            why, fix = "its quantised operators have no integer multipliers", "use fixed, which rounds as TFLite"
+            raise UsageError("option-conflict", "--requantize tflite with an ONNX model", why, fix)
+        model, values = onnx.release(onnx.load_model(source), options.state.values())
+        model = onnx.freeze(model, options.constants)
+        dims, shapes = dict(options.dims), dict(options.input_shapes)
+        module = onnx.import_model(model, ctx, dims=dims, input_shapes=shapes, name=name, max_nodes=options.max_nodes)
     mark_states(module, options.state, values, store)
     return Compilation(options, ctx, module, store, "import")
+
+
+def _require_fixed(options: CompileOptions) -> None:
+    """Raise UsageError for options about shapes and constants that a .tflite model has itself."""
+    asked = {"--dim": options.dims, "--input-shape": options.input_shapes, "--constant": options.constants}
+    why, fix = "its shapes and constants are those of its file", "leave it out"
+    problems = [
+        Problem("option-conflict", f"{flag} with a .tflite model", why, fix) for flag, value in asked.items() if value
+    ]
+    if problems:
+        raise UsageError(problems)
 
 
 class _Dumper:

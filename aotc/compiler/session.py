@@ -133,7 +133,9 @@ class InferenceSession:
 
     def get_modelmeta(self) -> ModelMetadata:
         """The metadata of the model file; it is read for that. Raises OSError where it is not there any more."""
-        if _is_library(self._source):
+        from aotc.frontend import tflite
+
+        if _is_library(self._source) or tflite.content_of(self._source) is not None:
             return ModelMetadata(graph_name=self.model.name)
         import onnx
 

@@ -51,6 +51,16 @@ class StateInfo(TensorInfo):
 
 
 @dataclass(frozen=True)
+class FoldedChannels:
+    """How many channels of a node's result, `of` so many, are not computed: they are the same whatever the inputs, or
+    nothing reads them."""
+
+    node: str
+    channels: int
+    of: int
+
+
+@dataclass(frozen=True)
 class BufferArgument:
     """A buffer that a kernel is called with: its name in C, dtype name, shape; an extent of the run time is -1."""
 
@@ -204,6 +214,8 @@ class ModelInfo:
     (`aotc.machines.features`)."""
     in_floats: tuple[str, ...] = ()
     """The nodes of a quantised model that compute with dequantised numbers."""
+    folded_channels: tuple[FoldedChannels, ...] = ()
+    """The sums of a quantised model of which some channels are not computed."""
     constants: tuple[ConstantInfo, ...] = ()
     """The arrays of weights; only in files."""
     states: tuple[StateInfo, ...] = ()
@@ -232,6 +244,7 @@ _UNSAID = {
     "counted_axis": None,
     "executor": "aot",
     "features": (),
+    "folded_channels": (),
     "in_floats": (),
     "kept": False,
     "labels": (),

@@ -22,7 +22,7 @@ import numpy as np
 from xdsl.context import Context
 
 from aotc.errors import CompileError
-from aotc.model.limits import MOST_COMPUTED
+from aotc.model.limits import MOST_COMPUTED, MOST_FOLDED
 from aotc.model.naming import bare_identifier
 
 Array = np.ndarray[Any, Any]
@@ -40,6 +40,8 @@ class WeightStore:
         """IR of every phase is written: nothing is forgotten."""
         self.most_computed = MOST_COMPUTED
         """Bytes that may be added to the model's own constants by what is computed from them, or from nothing."""
+        self.most_folded = MOST_FOLDED
+        """Bytes of a constant that folding may make of fewer elements."""
         self._computed = 0
         self.given = 0
         """Bytes that nodes of the model may still add because its file has them; calls of functions repeat theirs."""

@@ -56,6 +56,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         executor="vm" if main.is_declaration else "aot",
         threads=contract.threads_of(module),
         in_floats=tuple(contract.IN_FLOATS.get(module) or ()),
+        folded_channels=tuple(contract.FOLDED_CHANNELS.get(module) or ()),
         states=_states(contract.states_of(main), taken),
         weight_offsets=tuple(layout.order) if layout is not None and layout.apart else (),
     )

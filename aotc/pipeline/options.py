@@ -16,7 +16,7 @@ from aotc.model import conventions
 from aotc.model.arguments import is_truth
 from aotc.model.conventions import default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
-from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED
+from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED, MOST_FOLDED
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf", "vm")
 """The values of `--emit`."""
@@ -30,7 +30,7 @@ CODE_KINDS = frozenset(("c", "object", "static", "shared"))
 CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
     "optimize": ("0", "1", "2", "3", "s"),
     "accuracy": ("fast", "strict"),
-    "requantize": ("exact", "fixed"),
+    "requantize": ("exact", "fixed", "tflite"),
     "executor": ("aot", "vm"),
 }
 """Options of fixed choice, by field name."""
@@ -83,9 +83,10 @@ class CompileOptions:
     optimize: str = "2"
     accuracy: str = "fast"
     """Whether faster algorithms may round differently, by up to 1e-4 of the greatest result, or no sum may change."""
-    requantize: str = "exact"
-    """How sums of integers become narrow integers without vectors: as onnxruntime's kernels round, or as TFLite's, at
-    most one unit apart, and then all means by sums of integers."""
+    requantize: str = ""
+    """How sums of integers become narrow integers: as onnxruntime rounds; without vectors as TFLite rounds, at
+    most one unit apart, and then all means by sums of integers; of a .tflite model all arithmetic as TFLite's reference
+    kernels. Empty: the model's own, `tflite` of a .tflite model, `exact` of any other."""
     offload: tuple[str, ...] = ()
     """Code generators from outside, by name, that may claim operations; asked in this order."""
     tuned: str | None = None
@@ -108,6 +109,8 @@ class CompileOptions:
     """Outputs, by name, that the workspace keeps as inputs of the next call, neither of which callers see."""
     max_constants: int = MOST_COMPUTED
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
+    max_folded: int = MOST_FOLDED
+    """Bytes of a constant that folding may make of fewer elements; what is larger is computed in each call."""
     max_nodes: int = MOST_EXPANDED
     """How many nodes calls of functions may be expanded to, beside those of the model's graph."""
     weights_apart: bool = False
@@ -139,7 +142,7 @@ class CompileOptions:
         problems = [
             Problem("unknown-choice", f"{flag(name)} {value}", "unknown value", "choose from " + ", ".join(choices))
             for name, choices in CHOICES.items()
-            if (value := getattr(self, name)) not in choices
+            if (value := getattr(self, name)) not in (*choices, getattr(CompileOptions, name))
         ]
         problems += [
             Problem("unknown-choice", f"--emit {kind}", "unknown kind", "choose from " + ", ".join(KINDS))
@@ -269,7 +272,7 @@ class CompileOptions:
                 changes[name] = tuple(each.strip() for each in given.split(",") if each.strip())
             elif given is not None:
                 changes[name] = tuple(given)
-        for size in ("ram", "flash", "stack", "max_constants"):
+        for size in ("ram", "flash", "stack", "max_constants", "max_folded"):
             if isinstance(value := changes.get(size), str):
                 changes[size] = parse_size(value, size.replace("_", "-"))
         for name, entry in _ENTRIES.items():

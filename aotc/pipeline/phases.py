@@ -102,7 +102,7 @@ CORE = When(
 SCHEDULED = When(
     "with schedules", f"{VECTORS.name}, or {CORE.name}", lambda asked: VECTORS.holds(asked) or CORE.holds(asked)
 )
-EXACT = When("--requantize exact", "", lambda asked: asked.requantize == "exact")
+EXACT = When("unless --requantize fixed", "", lambda asked: asked.requantize != "fixed")
 FIXED = When("--requantize fixed", "", lambda asked: asked.requantize == "fixed")
 FLOATS = When(
     "requantised in floats",
@@ -162,8 +162,11 @@ PHASES: tuple[Phase, ...] = (
             Row("tabulate-quantized", SCALARS),
             Row("fix-arithmetic", SCALARS),
             Row("fix-softmax", SCALARS),
+            Row("fold-channels", EXACT),
             Row("fix-requantization", INTEGERS, EXACT),
             Row("fix-requantization", INTEGERS, FIXED, doubling=True),
+            Row("fold-channels", FIXED),
+            Row("prove-small-sums", SCALARS),
             Row("fold-constants"),
             Row("canonicalize"),
             Row("cse"),
@@ -202,6 +205,7 @@ PHASES: tuple[Phase, ...] = (
         "schedule",
         "how it is computed on this machine: schedules, layouts, packed weights",
         (
+            Row("fold-tables", most="{max_folded}"),
             Row("flush-subnormals", VECTORS, FAST),
             Row("choose-algorithms", VECTORS, accuracy="{accuracy}", table="{tuned}"),
             Row("choose-schedule", VECTORS, table="{tuned}"),

@@ -55,9 +55,9 @@ class InProcessOptions(TypedDict, total=False):
         "whether faster algorithms may round differently, by at most 1e-4 of the greatest result",
     ]
     requantize: Annotated[
-        Literal["exact", "fixed"],
-        "without vectors, round sums of integers as onnxruntime does, or in TFLite's fixed-point arithmetic, "
-        "which may be one unit off",
+        Literal["exact", "fixed", "tflite"],
+        "round sums of integers as onnxruntime does; or without vectors in TFLite's fixed-point arithmetic, which may "
+        "be one unit off; or compute a .tflite model as TFLite's reference kernels do, which is its default",
     ]
     offload: Annotated[
         str | Sequence[str],
@@ -99,6 +99,9 @@ class InProcessOptions(TypedDict, total=False):
         "keep an output inside, as an input of the next call; callers see neither (docs/state.md)",
     ]
     max_constants: Annotated[Size, "what is computed of constants, or of nothing, in bytes (default: 256M)", "SIZE"]
+    max_folded: Annotated[
+        Size, "a constant made of a smaller one to save computing it in each call, in bytes (default: 64K)", "SIZE"
+    ]
     max_nodes: Annotated[int, "nodes that calls of functions are expanded to", "N"]
     check_indices: Annotated[
         bool, "fail with status -1 where an index of the inputs is out of range (default: clamped, or not written)"

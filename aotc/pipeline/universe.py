@@ -30,8 +30,8 @@ def _pass(room: str, name: str) -> Callable[[], Any]:
 _PASSES: Final = {
     "graph": (
         "attach-target annotate-quantization infer-shapes fold-constants simplify-control-flow fold-batch-norm "
-        "raise-functions raise-normalization note-floats tabulate-quantized fix-arithmetic fix-softmax "
-        "fix-requantization raise-quantization eliminate-transposes absorb-transposes shrink-constants"
+        "fold-channels raise-functions raise-normalization note-floats tabulate-quantized fix-arithmetic fix-softmax "
+        "fix-requantization prove-small-sums raise-quantization eliminate-transposes absorb-transposes shrink-constants"
     ),
     "integers": (
         "center-weights divide-transposed multiply-in-floats flip-signs prove-fractions bound-sums flatten-positions "
@@ -39,7 +39,7 @@ _PASSES: Final = {
     ),
     "schedule": (
         "offload-operations flush-subnormals round-weights choose-algorithms choose-schedule branch-trees count-votes "
-        "project-inputs widen-operands assign-layouts"
+        "project-inputs widen-operands assign-layouts fold-tables"
     ),
     "fuse": (
         "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise count-operations outline-kernels"

@@ -73,7 +73,7 @@ aotc_error_t AOTCExecutor_Create(AOTCExecutor *executor, const aotc_model_t *mod
     for (at = 0; at < size; ++at) free_memory[at] = 0;
     free_memory += RoundUp(size);
   }
-  executor->workspace = WorkspaceBytes(model) > 0 ? free_memory : (void *)executor->tensors;
+  executor->workspace = free_memory;
   return kAOTCErrorNone;
 }
 

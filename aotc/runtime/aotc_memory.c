@@ -77,12 +77,13 @@ aotc_error_t AOTCMemoryManagerCreate(AOTCMemoryManager **manager, uint8_t *memor
   page_size = (size_t)1 << page_size_log2;
   skipped = Misalignment(memory);
   header = RoundUp(sizeof(PageManager), AOTC_MEMORY_ALIGNMENT);
-  if (num_bytes < skipped || num_bytes - skipped < header) return kAOTCErrorOutOfMemory;
-  made = (PageManager *)(void *)(memory + skipped);
-  num_bytes -= skipped + header;
-  page = num_bytes / (page_size + sizeof(size_t)); /* an estimate: the table of lengths is rounded up */
-  while (page > 0 && RoundUp(page * sizeof(size_t), AOTC_MEMORY_ALIGNMENT) + page * page_size > num_bytes) --page;
+  page = num_bytes / (page_size + sizeof(size_t)); /* at most: there is more in the memory than pages and lengths */
+  while (page > 0 && skipped + header + RoundUp(page * sizeof(size_t), AOTC_MEMORY_ALIGNMENT) + page * page_size >
+                         num_bytes) {
+    --page;
+  }
   if (page == 0) return kAOTCErrorOutOfMemory;
+  made = (PageManager *)(void *)(memory + skipped);
   made->interface.Allocate = PageAllocate;
   made->interface.Free = PageFree;
   made->page_size_log2 = page_size_log2;
@@ -114,19 +115,20 @@ static aotc_error_t StackAllocate(AOTCMemoryManager *interface, size_t num_bytes
   StackManager *manager = (StackManager *)(void *)interface;
   size_t header = RoundUp(sizeof(StackRecord), AOTC_MEMORY_ALIGNMENT);
   size_t left = manager->size - manager->used;
+  /* Both are multiples of the alignment, and counted in it: so no number of bytes is too large. */
+  size_t needed = header / AOTC_MEMORY_ALIGNMENT + num_bytes / AOTC_MEMORY_ALIGNMENT +
+                  (num_bytes % AOTC_MEMORY_ALIGNMENT != 0);
   StackRecord *record;
 
   if (out_ptr == NULL || num_bytes == 0) return kAOTCErrorInvalidArgument;
   *out_ptr = NULL;
   if (!IsMainMemory(device)) return kAOTCErrorWrongDevice;
-  if (left < header || num_bytes > left - header || RoundUp(num_bytes, AOTC_MEMORY_ALIGNMENT) > left - header) {
-    return kAOTCErrorOutOfMemory;
-  }
+  if (needed > left / AOTC_MEMORY_ALIGNMENT) return kAOTCErrorOutOfMemory;
   record = (StackRecord *)(void *)(manager->base + manager->used);
   record->used = manager->used;
   record->latest = manager->latest;
   manager->latest = manager->used;
-  manager->used += header + RoundUp(num_bytes, AOTC_MEMORY_ALIGNMENT);
+  manager->used += needed * AOTC_MEMORY_ALIGNMENT;
   *out_ptr = manager->base + manager->latest + header;
   return kAOTCErrorNone;
 }
@@ -153,7 +155,7 @@ aotc_error_t AOTCStackMemoryManagerCreate(AOTCMemoryManager **manager, uint8_t *
   if (manager == NULL || memory == NULL) return kAOTCErrorInvalidArgument;
   *manager = NULL;
   skipped = Misalignment(memory);
-  if (num_bytes < skipped || num_bytes - skipped < header) return kAOTCErrorOutOfMemory;
+  if (num_bytes < skipped + header) return kAOTCErrorOutOfMemory;
   made = (StackManager *)(void *)(memory + skipped);
   made->interface.Allocate = StackAllocate;
   made->interface.Free = StackFree;

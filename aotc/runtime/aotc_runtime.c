@@ -29,9 +29,10 @@ aotc_error_t AOTCRuntime_RunOn(const aotc_model_t *model, DLTensor *inputs, int 
 
   if (model == NULL || model->run_func == NULL) return kAOTCErrorInvalidArgument;
   if (!IsOurs(model)) return kAOTCErrorWrongVersion;
-  if (num_inputs < 0 || (uint32_t)num_inputs != model->num_input_tensors) return kAOTCErrorWrongNumberOfTensors;
-  if (num_outputs < 0 || (uint32_t)num_outputs != model->num_output_tensors) return kAOTCErrorWrongNumberOfTensors;
-  if (num_inputs > AOTC_RUNTIME_MAX_TENSORS || num_outputs > AOTC_RUNTIME_MAX_TENSORS - num_inputs) {
+  if ((uint32_t)num_inputs != model->num_input_tensors) return kAOTCErrorWrongNumberOfTensors;
+  if ((uint32_t)num_outputs != model->num_output_tensors) return kAOTCErrorWrongNumberOfTensors;
+  if (model->num_input_tensors > AOTC_RUNTIME_MAX_TENSORS ||
+      model->num_output_tensors > AOTC_RUNTIME_MAX_TENSORS - model->num_input_tensors) {
     return kAOTCErrorTooManyTensors;
   }
   if ((num_inputs > 0 && inputs == NULL) || (num_outputs > 0 && outputs == NULL)) return kAOTCErrorInvalidArgument;

@@ -62,7 +62,7 @@ aotc_error_t AOTCVM_Start(AOTCVM *vm, const void *executable, const AOTCPackedFu
   AOTCVM_Locate(&t, executable);
   if (functions == NULL && t.header->names > 0) return kAOTCErrorInvalidArgument;
   used = skipped + Up((size_t)t.header->names * 2, 8) + ALIGNMENT;
-  if (used > memory_size || t.header->workspace > memory_size - used) return kAOTCErrorOutOfMemory;
+  if ((uint64_t)used + t.header->workspace > memory_size) return kAOTCErrorOutOfMemory;
   used += Up(t.header->workspace, ALIGNMENT) - ALIGNMENT;
   vm->resource_handle = NULL;
   vm->allocate = NULL;

@@ -146,8 +146,9 @@ FUNCTION(shape_of, 1) {
   if (!Is(c, 0, kAOTCDLTensorHandle)) return kAOTCVMErrorWrongType;
   given = Shape(c, 0, 1, &ndim);
   status = NewShape(c, (int32_t)ndim, &extents);
-  for (i = 0; status == kAOTCErrorNone && i < ndim; ++i) extents[i] = given[i];
-  return status;
+  if (status != kAOTCErrorNone) return status;
+  for (i = 0; i < ndim; ++i) extents[i] = given[i];
+  return kAOTCErrorNone;
 }
 
 FUNCTION(extent, 2) {
@@ -182,25 +183,27 @@ FUNCTION(load_shape, 1) {
 
   if (heap == NULL) return kAOTCVMErrorWrongType;
   status = NewShape(c, c.count - 1, &extents);
-  for (i = 1; status == kAOTCErrorNone && i < c.count; ++i) {
+  if (status != kAOTCErrorNone) return status;
+  for (i = 1; i < c.count; ++i) {
     int64_t place = c.values[i].v_int64;
     if (!Is(c, i, kAOTCInt)) return kAOTCVMErrorWrongType;
     if (place < 0 || place >= count || heap[place] < 0) return kAOTCVMErrorWrongValue;
     extents[i - 1] = heap[place];
   }
-  return status;
+  return kAOTCErrorNone;
 }
 
 FUNCTION(make_shape, 0) {
   int64_t *extents;
   int32_t i, status = NewShape(c, c.count, &extents);
 
-  for (i = 0; status == kAOTCErrorNone && i < c.count; ++i) {
+  if (status != kAOTCErrorNone) return status;
+  for (i = 0; i < c.count; ++i) {
     if (!Is(c, i, kAOTCInt)) return kAOTCVMErrorWrongType;
     if (c.values[i].v_int64 < 0) return kAOTCVMErrorWrongValue;
     extents[i] = c.values[i].v_int64;
   }
-  return status;
+  return kAOTCErrorNone;
 }
 
 FUNCTION(match_shape, 2) {

@@ -26,7 +26,14 @@ from aotc.dialects.aot.instruction import InstructionOp
 from aotc.dialects.aot.pointers import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
-from aotc.dialects.aot.tile_integers import TileDotOp, TileDotPairOp, TileLookupOp, TileNarrowOp, TilePickOp
+from aotc.dialects.aot.tile_integers import (
+    TileDotOp,
+    TileDotPairOp,
+    TileLookupOp,
+    TileNarrowOp,
+    TilePickOp,
+    TileRescaleOp,
+)
 from aotc.dialects.aot.tile_memory import PrefetchOp, TileLoadOp, TileStoreOp
 from aotc.dialects.aot.tiles import (
     TileCompareOp,

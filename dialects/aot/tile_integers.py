@@ -171,6 +171,28 @@ class TilePickOp(PureOp):
             raise VerifyException(f"lanes are i32, a power of two of them, found {self.a.type}")
 
 
+@irdl_op_definition
+class TileRescaleOp(PureOp):
+    """Each i32 times the factor / 2^(31 + shift) at its place, rounded twice, as `Builder.rescaled` says.
+
+    `aot.tile_rescale %x, %factor, %shift : vector<3x16xi32>`
+    """
+
+    name = "aot.tile_rescale"
+    x = operand_def(TILE)
+    factor = operand_def(TILE)
+    shift = operand_def(TILE)
+    result = result_def(TILE)
+    assembly_format = "$x `,` $factor `,` $shift attr-dict `:` type($x)"
+
+    def __init__(self, x: SSAValue, factor: SSAValue, shift: SSAValue) -> None:
+        super().__init__(operands=[x, factor, shift], result_types=[x.type])
+
+    def verify_(self) -> None:
+        if self.x.type != tile_type(tile_shape(self.x), i32):
+            raise VerifyException(f"elements are i32, found {self.x.type}")
+
+
 ENTRIES = 256
 """Of a table: one for each byte."""
 

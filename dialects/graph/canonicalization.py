@@ -215,7 +215,7 @@ def triangle_of_one_number(op: TriluOp) -> Simplified:
     inner = producer(op.x, BroadcastOp)
     if inner is None or math.prod(shape_of(inner.x)) != 1:
         return None
-    return TriluOp.get(inner.x, op.diagonal, upper=op.upper, shape=shape_of(op.result))
+    return TriluOp.get(inner.x, op.diagonal, upper=op.upper, alone=op.alone, shape=shape_of(op.result))
 
 
 @simplifies(ReshapeOp, SliceOp)

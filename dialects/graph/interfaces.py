@@ -331,6 +331,10 @@ class ElementOp(GraphOp, ABC):
         smaller tensor."""
         return False
 
+    def outliers(self) -> tuple[Sequence[int], int] | None:
+        """Where all of a matrix is 0 but for a diagonal: the index of its first element, and how many it has."""
+        return None
+
     @property
     def is_movable(self) -> bool:
         """Whether elements are the same wherever they stand: functions of the operands' elements alone."""

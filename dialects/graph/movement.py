@@ -20,6 +20,7 @@ from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
+from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.properties import bool_prop, int_prop, opt_bool_prop
 
 
@@ -270,13 +271,14 @@ class PadOp(MovingOp):
 
 @irdl_op_definition
 class TriluOp(ElementOp):
-    """The upper (or lower) triangle of each matrix; the rest 0. `diagonal` is one i64: where the triangle ends. With
-    `shape` the matrices are x broadcast to it."""
+    """The upper (or lower) triangle of each matrix, or its last diagonal `alone`; the rest 0. `diagonal` is one i64:
+    where the triangle ends. With `shape` the matrices are x broadcast to it."""
 
     name = "graph.trilu"
     x = operand_def(TensorType)
     diagonal = operand_def(TensorType)
     upper = bool_prop()
+    alone = opt_bool_prop()
     shape = opt_prop_def(DenseArrayBase)
     MOVES: ClassVar[bool] = True
 
@@ -297,8 +299,16 @@ class TriluOp(ElementOp):
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         diagonal = reads[1]([b.index(0)] * len(shape_of(self.diagonal)))
         offset = b.cast(index[-1], i64) - b.cast(index[-2], i64)
-        in_triangle = b.compare("ge" if self.upper else "le", offset, diagonal)
+        in_triangle = b.compare("eq" if self.alone else "ge" if self.upper else "le", offset, diagonal)
         x, zero = broadcast_index(b, index, shape_of(self.x)), b.zero(element_type_of(self.x))
         if math.prod(shape_of(self.x)) == 1:
             return b.select(in_triangle, reads[0](x), zero)
         return b.when(in_triangle, lambda: [reads[0](x)], lambda: [zero])[0]
+
+    def outliers(self) -> tuple[Sequence[int], int] | None:
+        shape, known = shape_of(self.result), self.diagonal.owner
+        if not self.alone or len(shape) > 2 or not isinstance(known, ConstantOp):
+            return None
+        offset = int(known.inline_array().item())
+        first = [max(-offset, 0), max(offset, 0)]
+        return first, max(min(shape[0] - first[0], shape[1] - first[1]), 0)

@@ -7,11 +7,8 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, bytes_of
-from aotc.passes.fuse.cost import element_cost
 from aotc.passes.fuse.groups import is_single_constant
-
-CHEAP = 12
-"""Arithmetic operations worth repeating at every read to keep a tensor narrow in memory: a dequantisation."""
+from aotc.passes.kernel.scalar_cost import CHEAP, element_cost
 
 FREE = 2
 """Arithmetic operations worth repeating at every read to save a kernel: two additions, a relu, any transpose."""

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotc.dialects.aot.contract import InPlace
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, element_type_of, shape_of
-from aotc.passes.fuse.cost import anchor_reads
+from aotc.passes.kernel.scalar_cost import anchor_reads
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 The multiplier of a requantisation is an f32, so an integer over a power of two, and the range of its sums follows from
 the weights: that is enough to decide by integers what floats round to. Where multipliers of channels are too different
-for one power of two, or nothing is known of the range, the requantisation stays as it is. Channels that have one result
-whatever their operand may have any multiplier.
+for one power of two, or nothing is known of the range, the requantisation stays as it is. Channels that have few
+results whatever their operand get multipliers of that power of two, and biases, which give the same.
 
 With `doubling` it is TFLite's instead where all multipliers are less than 1: the product is rounded twice, so that a
 result may be another integer next to it, which is nearly as close.
@@ -31,9 +31,8 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import target_of
 from aotc.dialects.aot.control import RoundProductOp
-from aotc.dialects.constants import computed_array, key_of
-from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.interfaces import Array, producer, shape_of
+from aotc.dialects.constants import computed_array
+from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.quantized.requantization import (
     DoublingRequantizeOp,
     FixedRequantizeOp,
@@ -41,12 +40,10 @@ from aotc.dialects.graph.quantized.requantization import (
     least_guard,
 )
 from aotc.machines.targets import core_of
-from aotc.passes.graph.quantization.accumulators import greatest_of, range_of
-from aotc.passes.graph.quantization.integer_sums import CHANNEL_AXIS
+from aotc.passes.graph.quantization.accumulators import greatest_of
+from aotc.passes.graph.quantization.settled_channels import FACTOR_BITS, MANTISSA, settled_channels
 from aotc.passes.graph.rewriting import Constants, put_in_place, with_constants
 
-_MANTISSA = 24
-_FACTOR_BITS = 31
 _FRACTION = 7
 """Upper bits below an integer of the result that are enough: one product in 2^6 is near a middle."""
 _SHIFTS = 4
@@ -74,9 +71,7 @@ class FixRequantizationPass(ModulePass):
         new = _doubling(op, multiplier, constants) if self.doubling else None
         if new is None:
             new = _exact(op, multiplier, constants, long_multiply)
-        if new is None and settle_constant_channels(op, multiplier, constants):
-            settled = computed_array(op.multiplier, constants.store)
-            assert settled is not None
+        if new is None and (settled := settled_channels(op, multiplier, constants)) is not None:
             new = _exact(op, settled, constants, long_multiply)
         if new is not None:
             put_in_place([new], [op])
@@ -136,7 +131,7 @@ def fixed_point(multiplier: Array, most: Array, low: int, high: int, *, long_mul
         return None
     factors, shift = integers
     used = factors > 0
-    exact = bool((np.minimum(most[used], reach / multiplier[used].astype(np.float64)) < 1 << _MANTISSA).all())
+    exact = bool((np.minimum(most[used], reach / multiplier[used].astype(np.float64)) < 1 << MANTISSA).all())
     if not exact or int(most.max(initial=0)) >= _LIMIT:
         return None
     greatest = max(int(most.max(initial=0)), 1)
@@ -149,7 +144,7 @@ def _integers(multiplier: Array, most: Array) -> tuple[Array, int] | None:
     """Factors and a shift with factor / 2^shift == multiplier exactly; 0 of a channel whose products are all nearer to
     0 than to 1."""
     wide = np.where(most * multiplier.astype(np.float64) < 0.49, 0.0, multiplier.astype(np.float64))
-    greatest = _FACTOR_BITS - int(np.frexp(wide.max(initial=0))[1])
+    greatest = FACTOR_BITS - int(np.frexp(wide.max(initial=0))[1])
     for shift in (greatest // _SHIFTS * _SHIFTS, greatest):
         scaled = np.ldexp(wide, shift)
         if shift in RoundProductOp.SHIFTS and bool((scaled == np.rint(scaled)).all()):
@@ -159,7 +154,7 @@ def _integers(multiplier: Array, most: Array) -> tuple[Array, int] | None:
 
 def _whole(factors: Array, shift: int, most: int, low: int, high: int) -> FixedPoint | None:
     """With products in 64 bits."""
-    up = min(max(_FRACTION + 32 - shift, 1), _FACTOR_BITS - most.bit_length())  # 1: see FixedRequantizeOp.is_near
+    up = min(max(_FRACTION + 32 - shift, 1), FACTOR_BITS - most.bit_length())  # 1: see FixedRequantizeOp.is_near
     fraction = shift + up - 32
     guard = least_guard(low, high, fraction, most, None) if fraction > 1 else 0
     if not (1 < fraction < 31 and 2 * guard < 1 << fraction):
@@ -175,7 +170,7 @@ def _split(factors: Array, shift: int, most: int, low: int, high: int) -> FixedP
     upper = split - 1
     if upper < 1:
         return None
-    drop = _FACTOR_BITS - split - upper
+    drop = FACTOR_BITS - split - upper
     if drop < 0:
         split, drop = split + drop, 0
     fraction = shift - drop - split
@@ -194,50 +189,5 @@ def doubled(multiplier: Array) -> tuple[Array, Array] | None:
     if bool((exponent > 0).any()):
         return None
     representable = exponent >= -30
-    factors = np.where(representable, np.ldexp(mantissa, _FACTOR_BITS), 0).astype(np.int32)
+    factors = np.where(representable, np.ldexp(mantissa, FACTOR_BITS), 0).astype(np.int32)
     return factors, np.where(representable, -exponent, 0).astype(np.int32)
-
-
-# --- constant channels ------------------------------------------------------------------------------------------------
-
-
-def settle_constant_channels(op: RequantizeOp, multiplier: Array, constants: Constants) -> bool:
-    """Give constant channels of the convolution that `op` alone reads weights of 0, the greatest multiplier of all
-    others and a bias for which results are the same; says whether there are any.
-
-    All weights of such a channel are 0, or too little for one. Models have a large number for its bias and a tiny
-    one for its scale, which no shift that is right for the other channels makes an integer.
-    """
-    conv, store = producer(op.x, ConvOp), constants.store
-    if conv is None or not conv.result.has_one_use() or multiplier.ndim != 1 or op.axis != CHANNEL_AXIS:
-        return False
-    weight = computed_array(conv.weight, store)
-    bias = np.zeros(multiplier.size, np.int32) if conv.bias is None else computed_array(conv.bias, store)
-    ends = (
-        range_of(conv, op.axis, len(shape_of(op.x)), store) if conv.sums_integers and not conv.zero_points[1] else None
-    )
-    if weight is None or bias is None or ends is None:
-        return False
-    least, greatest = (end + bias.astype(np.int64) for end in ends)
-    result = _rounded(least, multiplier, op)
-    fits = np.maximum(np.abs(least), np.abs(greatest)) < 2**31
-    constant = fits & (result == _rounded(greatest, multiplier, op))
-    typical = np.float32(0.5) if constant.all() else multiplier[~constant].max()
-    sums = np.rint(result / np.float64(typical)).astype(np.int64)
-    constant &= (np.abs(sums) < 1 << _MANTISSA) & (_rounded(sums, typical, op) == result)
-    if not constant.any():
-        return False
-    zeroed = np.where(constant.reshape(-1, *[1] * (weight.ndim - 1)), np.zeros((), weight.dtype), weight)
-    conv.operands[1] = constants.of(zeroed, key_of(conv.weight) or "weight")
-    if conv.bias is not None:
-        place = list(conv.operands).index(conv.bias)
-        conv.operands[place] = constants.of(
-            np.where(constant, sums, bias).astype(np.int32), key_of(conv.bias) or "bias"
-        )
-    op.operands[1] = constants.of(np.where(constant, typical, multiplier), "multiplier")
-    return True
-
-
-def _rounded(sums: Array, multiplier: Array | np.float32, op: RequantizeOp) -> Array:
-    """The integers of sums less the zero point, clamped."""
-    return np.clip(np.rint(sums.astype(np.float32) * multiplier), *op.range).astype(np.int64)

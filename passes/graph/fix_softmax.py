@@ -32,7 +32,7 @@ from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.interfaces import Array, producer
 from aotc.dialects.graph.normalization import SoftmaxOp
-from aotc.dialects.graph.quantized.averages import FixedSoftmaxOp
+from aotc.dialects.graph.quantized.softmax import FixedSoftmaxOp
 from aotc.model.locations import fuse_locations
 from aotc.passes.graph.quantization.chains import is_byte
 from aotc.passes.graph.quantization.real_values import dequantized, quantization

@@ -41,7 +41,7 @@ from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp, Transpose
 from aotc.dialects.graph.packed.integers.channels_last import FEW_BITS
 from aotc.dialects.graph.packed.integers.dot_products import is_narrow_anyhow
 from aotc.dialects.graph.quantized.bytes import FLIPPED, UI8, FlipSignOp, LookupOp, flipped_type
-from aotc.dialects.graph.quantized.requantization import FixedAddOp, RequantizeOp
+from aotc.dialects.graph.quantized.requantization import DoublingRequantizeOp, FixedAddOp, RequantizeOp
 from aotc.dialects.graph.recurrent.cells import RoundedLstmOp
 from aotc.dialects.graph.schedules import PairedSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
@@ -207,7 +207,7 @@ def _quantize(flips: _Flips, op: QuantizeOp) -> GraphOp:
     return QuantizeOp.get(op.x, op.scale, point, **(op.properties | {"to": flipped_type(op.to)}))
 
 
-def _requantize(flips: _Flips, op: RequantizeOp | FixedAddOp) -> GraphOp:
+def _requantize(flips: _Flips, op: RequantizeOp | DoublingRequantizeOp | FixedAddOp) -> GraphOp:
     moved = {name: getattr(op, name) + _shift(op.result) for name in ("zero_point", "low", "high")}
     return type(op).get(*op.operands, **(op.properties | moved | {"to": flipped_type(op.to)}))
 
@@ -229,6 +229,7 @@ def _moved(flips: _Flips, op: GraphOp) -> GraphOp:
 _MAKERS: dict[type[Operation], Maker] = {
     QuantizeOp: _quantize,
     RequantizeOp: _requantize,
+    DoublingRequantizeOp: _requantize,
     FixedAddOp: _requantize,
     LookupOp: _lookup,
     **dict.fromkeys((ReshapeOp, TransposeOp, SliceOp, ConcatOp, MaxPoolOp), _moved),

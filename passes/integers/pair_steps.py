@@ -49,7 +49,7 @@ class PairStepsPass(ModulePass):
         for each in graph_operations(op):
             if not isinstance(each, ConvOp) or not each.sums_integers or ScheduleAttr.KEY in each.attributes:
                 continue
-            if measured_algorithm(table, ctx, each) is None and measured_schedule(table, ctx, each, machine) is None:
+            if measured_algorithm(table, ctx, each) is None and measured_schedule(table, ctx, each) is None:
                 _choose(each, machine, store)
 
 

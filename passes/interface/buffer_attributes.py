@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from math import gcd
 from typing import cast
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WorkspaceOp, contract
 from aotc.dialects.dtypes import byte_width, dtype_name
@@ -33,37 +34,35 @@ def record_buffer_attributes(module: ModuleOp) -> None:
         symbol = kernel.sym_name.data
         attributes = contract.arguments_of(kernel)
         for position, (kind, given) in enumerate(zip(kernel.function_type.inputs, attributes, strict=True)):
-            if isinstance(kind, MemRefType):
-                align = alignments.get(symbol, {}).get(position, _natural_alignment(kind))
-                noalias, given.may_alias = not given.may_alias, False
-                _record(given, position not in written[symbol], noalias, align)
+            align = alignments.get(symbol, {}).get(position, _natural_alignment(kind))
+            noalias, given.may_alias = not given.may_alias, False
+            _record(given, position not in written[symbol], noalias, align)
         contract.set_arguments(kernel, attributes)
         _record_parameters(kernel, attributes)
     outputs = _written(main, written)
     attributes = contract.arguments_of(main)
     for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
-        if isinstance(argument.type, MemRefType):
-            _record(given, position not in outputs, given.io == "output", _natural_alignment(argument.type))
+        _record(given, position not in outputs, given.io == "output", _natural_alignment(argument.type))
     contract.set_arguments(main, attributes)
 
 
 def _record_parameters(kernel: FuncOp, attributes: Sequence[contract.Argument]) -> None:
     """Keep names, element types and shapes of a kernel's buffers; what it writes comes last."""
     kinds = kernel.function_type.inputs
-    first_output = len(kinds) - len(contract.IN_PLACE.get(kernel) or ())
+    first_output = contract.first_output(kernel)
     hints = [None for _ in kinds] if kernel.is_declaration else [argument.name_hint for argument in kernel.args]
     taken: set[str] = set()
     found: list[contract.Argument] = []
     for position, (kind, given) in enumerate(zip(kinds, attributes, strict=True)):
-        if isinstance(kind, MemRefType):
-            is_output = position >= first_output
-            unnamed = "scratch" if given.scratch else "out" if is_output else f"x{position}"
-            name = c_variable(hints[position] or unnamed, taken)
-            taken.add(name)
-            dtype = given.dtype or dtype_name(kind.element_type)
-            each = contract.Argument(name=name, dtype=dtype, io="output" if is_output else "input")
-            each.shape = said_shape(kind)
-            found.append(each)
+        assert isinstance(kind, MemRefType)
+        is_output = position >= first_output
+        unnamed = "scratch" if given.scratch else "out" if is_output else f"x{position}"
+        name = c_variable(hints[position] or unnamed, taken)
+        taken.add(name)
+        dtype = given.dtype or dtype_name(kind.element_type)
+        each = contract.Argument(name=name, dtype=dtype, io="output" if is_output else "input")
+        each.shape = said_shape(kind)
+        found.append(each)
     contract.PARAMETERS.set(kernel, found)
 
 
@@ -81,14 +80,15 @@ def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
     for op in main.walk():
         if isinstance(op, WeightOp):
             constants[op.key.data] = _bytes(op.result)
-        if isinstance(op, CallOp) and op.callee.string_value() in sizes:
+        if isinstance(op, CallOp):
             symbol, (own, io, constant) = op.callee.string_value(), (0, 0, 0)
             for value, is_scratch in zip(op.operands, scratch[symbol], strict=True):
-                if isinstance(value.type, MemRefType):
-                    size = _bytes(value)
-                    own += size if is_scratch else 0
-                    constant += size if _is_weight(value) else 0
-                    io += 0 if is_scratch or _is_weight(value) else size
+                if is_scratch:
+                    own += _bytes(value)
+                elif _is_weight(value):
+                    constant += _bytes(value)
+                else:
+                    io += _bytes(value)
             known = sizes[symbol]
             sizes[symbol] = contract.Sizes(max(known.workspace, own), max(known.io, io), max(known.constant, constant))
     for kernel in contract.kernels(module):
@@ -96,7 +96,7 @@ def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
     layout = contract.WEIGHT_LAYOUT.get(module)
     total = sum(constants.values()) if layout is None else layout.size
     workspace = contract.plan_of(module).peak_bytes if contract.has_plan(module) else 0
-    io = sum(_bytes(value) for value in main.args if isinstance(value.type, MemRefType))
+    io = sum(map(_bytes, main.args))
     contract.set_sizes(main, contract.Sizes(workspace, io, total))
 
 
@@ -126,8 +126,7 @@ def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:
     """
     found: set[int] = set()
     if function.is_declaration:
-        count = len(function.function_type.inputs)
-        return {*range(count - len(contract.IN_PLACE.get(function) or ()), count)}
+        return {*range(contract.first_output(function), len(function.function_type.inputs))}
 
     def note(value: SSAValue) -> None:
         while not isinstance(value, BlockArgument):
@@ -168,25 +167,22 @@ def _alignments_of_calls(module: ModuleOp, main: FuncOp) -> dict[str, dict[int, 
         op = value.owner
         if isinstance(op, WorkspaceOp):
             return base
-        if isinstance(op, memref.ViewOp) and isinstance(op.byte_shift.owner, arith.ConstantOp):
-            shift = op.byte_shift.owner.value
-            assert isinstance(shift, IntegerAttr)
-            return max(gcd(alignment(op.source), shift.value.data), _natural_alignment(value.type))
-        if isinstance(op, memref.ReinterpretCastOp):
-            natural = _natural_alignment(value.type)
-            offsets = op.static_offsets.get_values()
-            if op.offsets or len(offsets) != 1:
-                return natural
-            return max(gcd(alignment(op.source), int(offsets[0]) * natural), natural)
-        return _natural_alignment(value.type)
+        natural = _natural_alignment(value.type)
+        if isinstance(op, memref.ViewOp):
+            shift = const_evaluate_operand(op.byte_shift)
+            assert shift is not None
+            return max(gcd(alignment(op.source), shift), natural)
+        if isinstance(op, memref.ReinterpretCastOp) and not op.offsets:
+            (offset,) = op.static_offsets.get_values()
+            return max(gcd(alignment(op.source), int(offset) * natural), natural)
+        return natural
 
     found: dict[str, dict[int, int]] = {}
     for call in main.walk():
         if isinstance(call, CallOp):
             of_callee = found.setdefault(call.callee.string_value(), {})
             for position, operand in enumerate(call.operands):
-                if isinstance(operand.type, MemRefType):
-                    of_callee[position] = gcd(of_callee.get(position, 0), alignment(operand))
+                of_callee[position] = gcd(of_callee.get(position, 0), alignment(operand))
     return found
 
 

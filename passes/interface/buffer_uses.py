@@ -1,5 +1,6 @@
 """A function's buffer arguments: which of their fields the body uses, and how a pointer takes a buffer's place."""
 
+from collections.abc import Iterable
 from typing import cast
 
 from xdsl.builder import Builder, ImplicitBuilder
@@ -7,6 +8,7 @@ from xdsl.dialects import arith, builtin, memref
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.dialects.aot import BufferOp, DataOp, PtrType
 from aotc.dialects.aot.contract import arguments_of, set_arguments
@@ -14,6 +16,18 @@ from aotc.errors import CompileError, Problem
 from aotc.passes.interface.element_loops import index_constant
 
 Buffer = builtin.MemRefType[Attribute]
+
+
+def require_buffers(functions: Iterable[FuncOp]) -> None:
+    """Raise CompileError naming all arguments of functions that are no buffers."""
+    problems = [
+        Problem("not-a-pointer", f"argument {position} of {function.sym_name.data} is {kind}, not a buffer")
+        for function in functions
+        for position, kind in enumerate(function.function_type.inputs)
+        if not isinstance(kind, builtin.MemRefType)
+    ]
+    if problems:
+        raise CompileError(problems)
 
 
 def used_extents(function: FuncOp) -> list[list[int]]:
@@ -27,14 +41,9 @@ def used_extents(function: FuncOp) -> list[list[int]]:
         return [[] for _ in function.function_type.inputs]
     for position, argument in enumerate(function.args):
         used: set[int] = set()
-        if isinstance(argument.type, builtin.MemRefType):
-            why = _used_extents(argument, used)
-            if why:
-                what = f"argument {position} of {function.sym_name.data} cannot become a pointer"
-                problems.append(Problem("not-a-pointer", what, why))
-        elif not isinstance(argument.type, PtrType):
-            what = f"argument {position} of {function.sym_name.data} is {argument.type}, not a buffer"
-            problems.append(Problem("not-a-pointer", what))
+        if why := _used_extents(argument, used):
+            what = f"argument {position} of {function.sym_name.data} cannot become a pointer"
+            problems.append(Problem("not-a-pointer", what, why))
         found.append(sorted(used))
     if problems:
         raise CompileError(problems)
@@ -53,11 +62,11 @@ def _used_extents(argument: BlockArgument, used: set[int]) -> str:
     for use in argument.uses:
         user = use.operation
         if isinstance(user, memref.DimOp):
-            index = user.index.owner
-            if not isinstance(index, arith.ConstantOp) or not isinstance(index.value, builtin.IntegerAttr):
+            dimension = const_evaluate_operand(user.index)
+            if dimension is None:
                 return "memref.dim of it takes a dimension that is not constant"
-            if shape[index.value.value.data] == builtin.DYNAMIC_INDEX:
-                used.add(index.value.value.data)
+            if shape[dimension] == builtin.DYNAMIC_INDEX:
+                used.add(dimension)
         elif isinstance(user, memref.LoadOp | memref.StoreOp):
             if isinstance(kind.layout, builtin.NoneAttr):
                 used.update(d for d, extent in enumerate(shape) if d > 0 and extent == builtin.DYNAMIC_INDEX)
@@ -97,9 +106,7 @@ def replace_buffer(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, 
     if not argument.uses:
         return
     if _is_contiguous(kind):
-        is_plain = isinstance(kind.layout, builtin.NoneAttr) and isinstance(kind.memory_space, builtin.NoneAttr)
-        plain: Buffer = kind if is_plain else builtin.MemRefType(kind.element_type, kind.get_shape())
-        buffer = BufferOp(pointer, plain)
+        buffer = BufferOp(pointer, builtin.MemRefType(kind.element_type, kind.get_shape()))
         argument.replace_all_uses_with(buffer.result)
     else:
         buffer = BufferOp(pointer, builtin.MemRefType(kind.element_type, [builtin.DYNAMIC_INDEX]))
@@ -110,9 +117,8 @@ def replace_buffer(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, 
 
 
 def _replace_dim(user: memref.DimOp, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
-    index = user.index.owner
-    assert isinstance(index, arith.ConstantOp) and isinstance(index.value, builtin.IntegerAttr)
-    dimension = index.value.value.data
+    dimension = const_evaluate_operand(user.index)
+    assert dimension is not None
     if dimension in sizes:
         Rewriter.replace_op(user, [], [sizes[dimension]])
     else:

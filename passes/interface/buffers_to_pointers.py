@@ -40,7 +40,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects import aot
 from aotc.dialects.aot import contract
 from aotc.passes.interface.buffer_attributes import record_buffer_attributes, said_shape
-from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, used_extents
+from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, require_buffers, used_extents
 
 
 class BuffersToPointersPass(ModulePass):
@@ -48,11 +48,12 @@ class BuffersToPointersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = contract.entry(op)
-        record_buffer_attributes(op)
+        require_buffers([main, *contract.kernels(op)])
         typed = [
             kernel for kernel in contract.kernels(op) if contract.CONVENTION.get(kernel) is aot.Convention.UNPACKED
         ]
         signatures = {kernel.sym_name.data: used_extents(kernel) for kernel in typed}
+        record_buffer_attributes(op)
         for kernel in typed:
             if kernel.is_declaration:
                 declare_with_pointers(kernel)
@@ -75,8 +76,8 @@ def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
         given.scratch = False
         if given.io is None:  # what reads or writes through the pointer knows
             given.dtype = None
-        if not isinstance(kind := argument.type, MemRefType):
-            continue
+        kind = argument.type
+        assert isinstance(kind, MemRefType)
         if given.io is not None:  # a pointer no longer says it
             given.shape = said_shape(kind)
         pointer = block.insert_arg(aot.PtrType(kind.element_type), argument.index)
@@ -121,7 +122,7 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
             continue
         arguments: list[SSAValue] = []
         for operand, extents in zip(call.operands, signature, strict=True):
-            arguments.append(pointer_to(operand) if isinstance(operand.type, MemRefType) else operand)
+            arguments.append(pointer_to(operand))
             for dimension in extents:
                 index = arith.ConstantOp(IntegerAttr.from_index_int_value(dimension))
                 size = memref.DimOp(operand, index)

@@ -23,7 +23,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Region
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import arguments_of, entry, model_name, set_arguments
+from aotc.dialects.aot.contract import arguments_of, entry, functions, model_name, set_arguments
 from aotc.model.conventions import entry_symbol
 
 
@@ -32,8 +32,8 @@ class LeaveEntryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main, called = entry(op), entry_symbol(model_name(op), "packed")
-        for function in op.ops:
-            if isinstance(function, FuncOp) and (function is main or function.sym_name.data == called):
+        for function in functions(op):
+            if function is main or function.sym_name.data == called:
                 _only_declare(function)
 
 

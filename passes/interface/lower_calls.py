@@ -25,13 +25,14 @@ last argument.
 """
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -91,7 +92,7 @@ def _take_handle(kernel: FuncOp) -> None:
 
 def _dtypes(kernel: FuncOp) -> list[DLType]:
     """The element types of a kernel's buffers, as users see them."""
-    kinds = [kind for kind in kernel.function_type.inputs if isinstance(kind, MemRefType)]
+    kinds = (cast(MemRefType[Attribute], kind) for kind in kernel.function_type.inputs)
     given = contract.arguments_of(kernel)
     return [DLType.of(each.dtype or kind.element_type) for each, kind in zip(given, kinds, strict=True)]
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entry, is_kernel, model_name
+from aotc.dialects.aot.contract import entry, functions, is_kernel, model_name
 from aotc.dialects.operations import walk
 from aotc.model.conventions import entry_symbol, operator_symbol, require_identifier
 
@@ -37,12 +37,12 @@ class MangleSymbolsPass(ModulePass):
         name, main = model_name(op), entry(op)
         require_identifier(name)
         symbols: dict[str, str] = {}
-        for function in op.ops:
-            if isinstance(function, FuncOp) and (function.body.blocks or is_kernel(function)):
+        for function in functions(op):
+            if not function.is_declaration or is_kernel(function):
                 old = function.sym_name.data
                 symbols[old] = entry_symbol(name, "c") if function is main else operator_symbol(name, old)
                 function.properties["sym_name"] = StringAttr(symbols[old])
-                if self.export_operators and is_kernel(function) and function.body.blocks:
+                if self.export_operators and not function.is_declaration:
                     function.properties.pop("sym_visibility", None)
         for call in walk(op):
             if isinstance(call, CallOp) and (new := symbols.get(call.callee.string_value())):

@@ -77,8 +77,8 @@ class MergeKernelsPass(ModulePass):
         groups: defaultdict[Hashable, list[_Form]] = defaultdict(list)
         for function in kernels(op):
             name = function.sym_name.data
-            private = function.sym_visibility is not None and function.sym_visibility.data == "private"
-            if private and len(function.body.blocks) == 1 and 0 < mentioned[name] == len(calls[name]):
+            is_private = function.sym_visibility == builtin.StringAttr("private")
+            if is_private and not function.is_declaration and mentioned[name] == len(calls[name]):
                 form = _Form(function, calls[name])
                 groups[form.key].append(form)
         for forms in groups.values():
@@ -151,14 +151,14 @@ class _Form:
             else:
                 self._key.append(operand.type)
                 self._add(_Use(op, position), value)
-        if (buffer := _buffer(op)) is not None and _is_plain(buffer):
+        if (buffer := _buffer(op)) is not None:
             shape = cast(builtin.MemRefType[Attribute], buffer.type).get_shape()
             for axis in range(_zeros(places) + 1, len(shape)):
                 self._add(_Use(op, 0, axis), builtin.IntegerAttr.from_index_int_value(shape[axis]))
         for result in op.results:
             self._numbers[result] = len(self._numbers)
-            if isinstance(op, BufferOp) and _is_plain(result):
-                kind = op.result.type
+            if _is_plain(result):
+                kind = cast(builtin.MemRefType[Attribute], result.type)
                 self._key.append((len(kind.get_shape()), kind.get_element_type()))
                 self.buffers.append(result)
             else:
@@ -199,21 +199,15 @@ def _places(op: Operation) -> Sequence[SSAValue]:
 
 def _zeros(indices: Sequence[SSAValue]) -> int:
     """How many of the first indices are 0: the extents of the axes that follow these do not matter."""
-    count = 0
-    for index in indices:
-        value = _constant(index.owner)
-        if not isinstance(value, builtin.IntegerAttr) or value.value.data != 0:
-            break
-        count += 1
-    return count
+    zero = builtin.IntegerAttr.from_index_int_value(0)
+    return next((count for count, index in enumerate(indices) if _constant(index.owner) != zero), len(indices))
 
 
-def _is_plain(buffer: SSAValue) -> bool:
-    """Whether a buffer is all that is behind an argument, and only such operations have to do with it."""
-    kind = cast(builtin.MemRefType[Attribute], buffer.type)
-    if not isinstance(buffer.owner, BufferOp) or not isinstance(buffer.owner.pointer, BlockArgument):
+def _is_plain(value: SSAValue) -> bool:
+    """Whether a value is a buffer, all that is behind an argument, and only such operations have to do with it."""
+    if not isinstance(value.owner, BufferOp) or not isinstance(value.owner.pointer, BlockArgument):
         return False
-    return kind.has_static_shape() and all(_buffer(use.operation) is buffer for use in buffer.uses)
+    return all(_buffer(use.operation) is value for use in value.uses)
 
 
 # --- merging ---------------------------------------------------------------------------------------------------------

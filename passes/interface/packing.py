@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref
@@ -66,9 +66,9 @@ class Packer:
 
     def __init__(self, block: Block, calls: Sequence[CallOp], arguments: str = "tensors") -> None:
         self._arguments = arguments
-        buffers = [[value.type for value in call.operands if isinstance(value.type, MemRefType)] for call in calls]
-        most = max((len(call.operands) for call in calls), default=0)
-        extents = max((sum(kind.get_num_dims() for kind in kinds) for kinds in buffers), default=0)
+        buffers = [[cast(MemRefType[Attribute], value.type) for value in call.operands] for call in calls]
+        most = max(map(len, buffers))
+        extents = max(sum(kind.get_num_dims() for kind in kinds) for kinds in buffers)
         self._head = Builder(InsertPoint.at_start(block))
         tagged = arguments != "pointers"
         self._values = self._array("values", most, _VALUE if tagged else aot.VOID_PTR)

@@ -76,9 +76,8 @@ def _order(block: Block) -> None:
 
     def first_use(value: SSAValue) -> int:
         users = [use.operation for use in value.uses if use.operation in position]
-        views = [result for user in users if isinstance(user, memref.ReinterpretCastOp) for result in user.results]
-        direct = [position[user] for user in users if not isinstance(user, memref.ReinterpretCastOp)]
-        return min([*direct, *map(first_use, views)], default=len(position))
+        places = (min(map(first_use, user.results), default=position[user]) for user in users)
+        return min(places, default=len(position))
 
     ordered = sorted(weights, key=lambda weight: first_use(weight.result))
     for weight in weights:
@@ -95,7 +94,7 @@ def _pass_to_kernels(module: ModuleOp) -> None:
             calls.setdefault(call.callee.string_value(), []).append(call)
     for kernel in contract.kernels(module):
         for weight in [each for each in kernel.walk() if isinstance(each, WeightOp)]:
-            place = len(kernel.args) - len(contract.IN_PLACE.get(kernel) or ())
+            place = contract.first_output(kernel)
             hint = weight.result.name_hint or "weight"
             argument = contract.insert_argument(kernel, place, weight.result.type, contract.Argument(), hint)
             weight.result.replace_all_uses_with(argument)

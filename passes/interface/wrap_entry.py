@@ -23,7 +23,6 @@ packed entry to a model with a typed one.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Final
 
 from xdsl.builder import Builder
@@ -143,12 +142,16 @@ def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list
         elif given.io in ("input", "output"):
             assert isinstance(argument.type, aot.PtrType)
             tensor, pointee = given.tensor(), argument.type.pointee
-            following = takewhile(lambda each: each is not None, (each.dimension for each in attributes[place + 1 :]))
-            used = [dimension for dimension in following if dimension is not None]
+            used: list[int] = []
+            for following in attributes[place + 1 :]:
+                if following.dimension is None:
+                    break
+                used.append(following.dimension)
             data, extents = unpacker.tensor(next(positions), tensor.shape, DLType.of(tensor.dtype), pointee, used)
             passed.append(data)
         else:
-            passed.append(unpacker.pointer(next(positions), given.align or 1))
+            assert given.align is not None
+            passed.append(unpacker.pointer(next(positions), given.align))
     return passed
 
 

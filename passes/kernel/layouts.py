@@ -152,7 +152,7 @@ class Layouts:
     def pack_parameter(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
         """`value`, which broadcasts to `shape` [N, C, spatial..], laid out so that it does to the blocked tensor."""
         extents = shape_of(value)
-        if math.prod(extents) == 1:
+        if math.prod(extents) == 1 < math.prod(shape):
             return value
         if len(extents) < len(shape):
             extents = (1,) * (len(shape) - len(extents)) + extents

@@ -346,9 +346,9 @@ def measured_algorithm(table: TuningTable, ctx: Context, op: AnchorOp) -> Attrib
     return text if text is None or text == DIRECT else _attribute(ctx, text)
 
 
-def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp, core: Core) -> ScheduleAttr[Any] | None:
-    """The schedule for `op` in the table; None where the table has no entry, or `op` keeps weights packed."""
-    text = None if keeps_packed(op, core) else table.schedules.get(schedules.signature(op))
+def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp) -> ScheduleAttr[Any] | None:
+    """The schedule for `op` in the table; None where the table has no entry."""
+    text = table.schedules.get(schedules.signature(op))
     if text is None:
         return None
     attribute = _attribute(ctx, text)

@@ -65,6 +65,9 @@ from aotc.passes.kernel.nest import LoopNest, Nest
 from aotc.passes.kernel.nests.elementwise_nest import write_on_tiles
 from aotc.passes.kernel.strategy import strategy_of
 
+_MOST_ZEROS = 1 << 16
+"""Elements of the rows that are written together where few are other than 0."""
+
 
 @dataclass(frozen=True)
 class ConvertGraphToLoopsPass(ModulePass):
@@ -208,7 +211,24 @@ class KernelLowering:
                 assert isinstance(schedule, ElementwiseSchedule)
                 write_on_tiles(self._b, schedule, shape, lambda b, i, group=group: self._values(b).store(group, i))
             else:
-                self._b.parallel_for(shape, lambda i, group=group: self._expressions.store(group, i))
+                self._emit_elements(shape, group)
+
+    def _emit_elements(self, shape: tuple[int, ...], group: Sequence[Destination]) -> None:
+        """Write one scalar nest; of a matrix that is 0 but for a diagonal zeros first, as fast as memory is written."""
+        (value, buffer), *others = group
+        owner = None if others or buffer in self._starts else value.owner
+        if not isinstance(owner, ElementOp) or (diagonal := owner.outliers()) is None:
+            self._b.parallel_for(shape, lambda i: self._expressions.store(group, i))
+            return
+        (first, column), count = diagonal
+        zero = self._b.encode(self._b.zero(element_type_of(value)), element_type_of(value))
+
+        def rows(low: Scalar, size: int) -> None:  # by one thread: the diagonal comes after the zeros
+            self._b.sequential_for([size, shape[1]], lambda i: self._b.store(zero, buffer, [low + i[0], i[1]]))
+            begin, end = self._b.max(low, first), self._b.min(low + size, first + count)
+            self._b.sequential_range(begin, end, 1, lambda i: self._expressions.store(group, [i, i + (column - first)]))
+
+        self._b.parallel_segments(shape[0], _MOST_ZEROS // max(shape[1], 1) or 1, rows)
 
     def _values(self, b: LoopBuilder) -> Expressions:
         """The kernel's tensors as expressions that `b` writes."""

@@ -184,9 +184,11 @@ class Shares:
             first, *others = self._cuts(op, sizes)
             inside = list(op.body.block.ops)
             if any(map(self._is_shared, inside)) and not self._wait(inside):
-                plans = [self._plan(inner) for inner in inside]
-                time = sum(map(self._time_in_turn, inside)) if _turn(op, self.threads) else sum(p.time for p in plans)
-                others.append(_Plan(prod(sizes) * time, sum(plan.memory for plan in plans)))
+                turn = _turn(op, self.threads)
+                count = 1 if turn is None else sizes[turn[0].index]
+                most = ceil_div(count, self.threads) / count  # the turns of the thread with most of them
+                time = sum(self._plan(inner).time * (most if self._is_alone(inner) else 1) for inner in inside)
+                others.append(_Plan(prod(sizes) * time, sum(self._plan(inner).memory for inner in inside)))
             best = min(others, key=lambda plan: plan.total, default=first)
             return best if best.total < _WORTH * first.total else first
         if self._is_shared(op):
@@ -202,10 +204,9 @@ class Shares:
         found = [*map(self.accesses, shared), rest]
         return any(self._conflict(a, b) for a in found for b in found)
 
-    def _time_in_turn(self, op: Operation) -> float:
-        """The time of an operation in a loop in whose iterations threads take turns with what one of them does."""
-        alone = not self._is_shared(op) and self.accesses(op).stores
-        return self._plan(op).time / self.threads if alone else self._plan(op).time
+    def _is_alone(self, op: Operation) -> bool:
+        """Whether one thread does an operation among those that all threads run through."""
+        return not self._is_shared(op) and bool(self.accesses(op).stores)
 
     def _cuts(self, op: scf.ParallelOp, sizes: Sequence[int]) -> list[_Plan]:
         """The ways to split a parallel loop itself, the outermost first."""
@@ -308,7 +309,7 @@ def splittable(op: Operation) -> list[int] | None:
     return None if None in found else [extent for extent in found if extent is not None]
 
 
-def _turn(op: scf.ParallelOp, threads: int) -> tuple[SSAValue, int] | None:
+def _turn(op: scf.ParallelOp, threads: int) -> tuple[BlockArgument, int] | None:
     """The variable, and its step, of the first of nested loops that has an iteration for each thread."""
     extents = splittable(op) or []
     steps = [const_evaluate_operand(step) for step in op.step]

@@ -34,6 +34,7 @@ from aotc.dialects.operations import take_name, walk
 from aotc.machines.expansions.dots import dot, dot_pair
 from aotc.machines.expansions.narrowing import Narrowing
 from aotc.machines.expansions.permutations import lookup, pick
+from aotc.machines.expansions.rescaling import rescaled
 from aotc.machines.instructions.rows import joined
 from aotc.machines.instructions.values import bits_of
 from aotc.machines.targets import instructions_of
@@ -117,6 +118,10 @@ def _lookup(w: Writer, op: aot.TileLookupOp) -> Register:
 
 def _pick(w: Writer, op: aot.TilePickOp) -> Register:
     return pick(w, *(w.value(each, "u32") for each in (op.a, op.b, op.numbers)))
+
+
+def _rescale(w: Writer, op: aot.TileRescaleOp) -> Register:
+    return rescaled(w, *(w.value(each, "s32") for each in op.operands))
 
 
 def _narrow(w: Writer, op: aot.TileNarrowOp) -> Register:
@@ -204,4 +209,5 @@ _EXPANSIONS: dict[type[Operation], Expansion] = {
     aot.TileLookupOp: _lookup,
     aot.TileNarrowOp: _narrow,
     aot.TilePickOp: _pick,
+    aot.TileRescaleOp: _rescale,
 }

@@ -1,9 +1,9 @@
 """Vectors of one dimension, as `unroll-tiles` leaves them: loaded, stored, compared, converted and shuffled.
 
-Contiguous elements are one load, the first few of them a masked load, which LLVM writes element by element where the
-processor has none: as x86 does for narrow integers, which are loaded in words where they fill some. Elements that are
-not contiguous are loaded one by one. Vectors at one base are displacements of one
-pointer, so that addresses fold into instructions.
+Contiguous elements are one load, the first few of them a masked load. Those that fill words are loaded as words,
+whatever the target: masked loads of narrower elements LLVM writes element by element on most. Elements that are not
+contiguous are loaded one by one. Vectors at one base are displacements of one pointer, so that addresses fold into
+instructions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from aotc.passes.lower.llvm_builder import alignment, integer, like, width
 from aotc.passes.lower.memory import element_address, read, write
 
 _WORD = 32
-"""Bits of the narrowest elements that x86 loads under a mask without AVX-512."""
+"""Bits of the elements that a masked load of narrower ones is written with."""
 
 
 def _lanes(kind: Attribute) -> int:

@@ -32,7 +32,7 @@ from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.lanes import elementwise_schedule
 from aotc.passes.kernel.model_weights import read_bytes
-from aotc.passes.kernel.strategy import choose_schedule, measured_schedule
+from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, measured_schedule
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class ChooseSchedulePass(ModulePass):
         for each in op.walk():
             if isinstance(each, GraphOp) and ScheduleAttr.KEY not in each.attributes:
                 measured = None
-                if isinstance(each, AnchorOp):
-                    measured = measured_schedule(table, ctx, each, core)
+                if isinstance(each, AnchorOp) and not keeps_packed(each, core):
+                    measured = measured_schedule(table, ctx, each)
                 if measured is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:

@@ -129,18 +129,33 @@ def _at_the_ends(draft: Draft, dtype: str, seed: int) -> Specimen:
     dtype = draft.pick(choices)
     for place in sorted(types[dtype]):
         old = values[node.input[place]]
-        array = _ends(draft, node.op_type, place, dtype, old.array.shape)
+        array = _ends(draft, node, place, dtype, old.array.shape)
         values[old.name] = Value(old.name, array, 0.0, old.constant, old.fixed)
     outputs = [name for name in node.output if name]
     given = {name: values[name].array for name in node.input if name}
     constant = {name for name in given if values[name].constant}
-    part = Part([node], outputs, given, constant, draft.versions, _is_misjudged(node, dtype))
-    found = part.run(given)
+    if _is_nearest(node):  # judges compute with floats, which hold the numbers of elements
+        first, given = given[node.input[0]], {**given, node.input[0]: _numbers(given[node.input[0]].shape)}
+        numbers = Part([node], outputs, given, constant, draft.versions).run(given)
+        found = [first.reshape(-1)[each.astype(np.int64)] for each in numbers]
+    else:
+        found = Part([node], outputs, given, constant, draft.versions, _is_misjudged(node, dtype)).run(given)
     if any(not array.size for array in found):
         raise Refused("empty")
     made = {name: Value(name, array, _error(node, array)) for name, array in zip(outputs, found, strict=True)}
     used = {name: values[name] for name in given}
     return Specimen([node], used | made, outputs, draft.versions, seed=seed)
+
+
+def _is_nearest(node: NodeProto) -> bool:
+    """Whether a node resizes by taking each element from one place, as it is."""
+    modes = [each.s for each in node.attribute if each.name == "mode"]
+    return node.op_type in ("Resize", "Upsample") and modes in ([], [b"nearest"])
+
+
+def _numbers(shape: tuple[int, ...]) -> Array:
+    """The elements of a shape, numbered."""
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
 def _is_misjudged(node: NodeProto, dtype: str) -> bool:
@@ -150,16 +165,16 @@ def _is_misjudged(node: NodeProto, dtype: str) -> bool:
 
 def _error(node: NodeProto, array: Array) -> float:
     if not is_float(array) or node.op_type in EXACT:
-        return float(node.op_type in ROUNDED)
+        return float(node.op_type in ROUNDED and not _is_nearest(node))
     if node.op_type in ONCE:
         return float(np.finfo(array.dtype).tiny)  # what is smaller may be zero
     return 1e-5 * float(np.abs(array.astype(np.float64)).max(initial=1, where=np.isfinite(array)))
 
 
-def _ends(draft: Draft, op_type: str, place: int, dtype: str, shape: tuple[int, ...]) -> Array:
+def _ends(draft: Draft, node: NodeProto, place: int, dtype: str, shape: tuple[int, ...]) -> Array:
     """The ends of a type, and a few others; of operands for which some have no result those that have one."""
-    kind = numpy_dtype(dtype)
-    pool = _floats(op_type, kind) if number_kind(kind) == "f" else _integers(op_type, kind, place)
+    kind, most = numpy_dtype(dtype), 1 << 64 if _is_nearest(node) else SMALL.get(node.op_type, 1 << 64)
+    pool = _floats(node.op_type, kind) if number_kind(kind) == "f" else _integers(node.op_type, kind, place, most)
     return draft.rng.choice(np.array(pool, kind), shape)
 
 
@@ -170,8 +185,8 @@ def _floats(op_type: str, kind: np.dtype[Any]) -> Iterable[float]:
     return found if op_type in LOSES_NAN else [*found, np.nan]
 
 
-def _integers(op_type: str, kind: np.dtype[Any], place: int) -> Iterable[int]:
-    limits, most = np.iinfo(kind.name), SMALL.get(op_type, 1 << 64)
+def _integers(op_type: str, kind: np.dtype[Any], place: int, most: int) -> Iterable[int]:
+    limits = np.iinfo(kind.name)
     if op_type == "Range":  # of few elements
         return [(int(limits.min), int(limits.max), int(limits.max) // 2)[place]]
     ends = [

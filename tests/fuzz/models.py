@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import aotc
+from aotc.errors import InternalError
 from fuzz.drafts import Specimen, is_float
 from fuzz.oracle import Array
 from fuzz.routes import DEFAULT, Route, Wrong, compared, routes
@@ -44,6 +45,8 @@ def check(specimen: Specimen, tried: Sequence[Route] | None = None) -> str:
             compared(specimen, found)
             first = first or found
             _require_same_zeros(specimen, found, first)
+        except InternalError as error:
+            raise Failure(route.name, "internal", str(error)) from error
         except aotc.AotcError as error:
             refused[route.name] = str(error)
             if "; " not in str(error) and "):" not in str(error):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from aotc.errors import InternalError, Problem
 from aotc.frontend.onnx import supported_operators
 from fuzz import damage_caches, damage_ir, damage_models, models, routes
 from fuzz.cases import CASES
@@ -19,7 +20,7 @@ from fuzz.extremes import draw_extreme
 from fuzz.isolation import Runner
 from fuzz.minimise import minimised
 from fuzz.models import Failure, check
-from fuzz.oracle import Part, Refused
+from fuzz.oracle import Array, Part, Refused
 from fuzz.routes import DEFAULT, Route, Wrong, compared
 
 SLICE = {"models": 40, "extremes": 40, "damaged models": 60, "damaged IR": 30, "damaged caches": 8}
@@ -83,6 +84,35 @@ def test_an_integer_that_wraps_around_is_wrong() -> None:
     wrapped = specimen.values[name].array + np.uint8(2)
     with pytest.raises(Wrong, match="off by"):
         compared(specimen, {name: wrapped})
+
+
+def test_large_integers_that_are_resized_to_the_nearest_are_drawn() -> None:
+    """As float64 rounds them, which holds 53 bits."""
+    specimens = [draw_extreme(seed, "Resize", "int64") for seed in range(30)]
+    rounded = 0
+    for each in specimens:
+        (name,), (node,) = each.outputs, each.nodes
+        value = each.values[name]
+        if any(attribute.s == b"nearest" for attribute in node.attribute):
+            assert not value.error and np.isin(value.array, each.values[node.input[0]].array).all()
+            with np.errstate(invalid="ignore"):
+                found = value.array.astype(np.float64).astype(np.int64)
+            if (found != value.array).any():
+                rounded += 1
+                with pytest.raises(Wrong, match="off by"):
+                    compared(each, {name: found})
+    assert rounded
+
+
+def test_a_fault_of_the_compiler_is_no_refusal() -> None:
+    draft = Draft(np.random.default_rng(0), 21)
+    draft.add("Neg", [draft.known(np.ones(3, np.float32), constant=False)], how="moves")
+
+    def fails(specimen: Specimen) -> dict[str, Array]:
+        raise InternalError(Problem("internal-error", "IndexError"))
+
+    with pytest.raises(Failure, match="internal"):
+        check(draft.finish(0), [Route("faulty", 1, fails)])
 
 
 def test_zeros_of_both_signs_are_told_apart() -> None:

@@ -24,11 +24,12 @@ from aotc.dialects.constants import constant_op
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, OutOfMemoryError, Problem, gathered, warn
+from aotc.frontend.emitter import erase_unused, location, name_value
 from aotc.frontend.onnx import operators
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW
-from aotc.frontend.onnx.control.bodies import Bodies, captured, erase_unused, location
+from aotc.frontend.onnx.control.bodies import Bodies, captured
 from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, read_inputs, shape_text
 from aotc.frontend.onnx.labels import changed_output, output_labels, places_of, text_of, text_read, unknown_text
 from aotc.frontend.onnx.load import Model
@@ -37,7 +38,7 @@ from aotc.frontend.onnx.operators import type_mismatch
 from aotc.frontend.onnx.parts.bounds import carry, misfit, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
 from aotc.frontend.onnx.registry import BOUNDED, EVERYWHERE, IMPORTERS, Importer, listed, load_importers
-from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
+from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, attribute_value, read_tensor, type_name
 from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED

@@ -34,7 +34,7 @@ _RECIPES: Mapping[tuple[str, str], str] = {
 _BY_HAND = "give a path, the bytes of a model, or an onnx.ModelProto"
 
 _FORMATS: tuple[tuple[int, bytes, str, str], ...] = (
-    (4, b"TFL3", "a TensorFlow Lite model", "convert it: python -m tf2onnx.convert --tflite FILE --output model.onnx"),
+    (4, b"TFL3", "a TensorFlow Lite model", "its shapes are fixed: `aotc.compile` takes it"),
     (0, b"PK\x03\x04", "an archive, as torch.save, Keras and numpy write", "load it there and export it as ONNX"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes", "load it there and export it as ONNX"),
     (0, b"\x80\x02", "a pickle, as torch.save and scikit-learn write", "load it there and export it as ONNX"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from onnx import TensorProto
@@ -10,7 +9,6 @@ from xdsl.ir import Block, SSAValue
 
 from aotc.frontend.onnx.operators import OperatorSets
 from aotc.frontend.onnx.parts.sequences import Items
-from aotc.model.naming import c_identifier
 
 
 class Poison:
@@ -44,10 +42,3 @@ class Scope:
     """In the body of a region: for values of the bodies around it the arguments of `block` that stand for them."""
     copies: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """In the body of a region: for constants of the bodies around it the same ones in `block`."""
-
-
-def name_value(value: Value, name: str) -> None:
-    """Let `value` be called as in the model, in IR and in C."""
-    if isinstance(value, SSAValue) and value.name_hint is None:
-        # xDSL numbers equal names with suffixes of its own, which must not meet those of the model.
-        value.name_hint = re.sub(r"[_\d]*$", "", c_identifier(name)) or None

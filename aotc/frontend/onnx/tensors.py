@@ -11,10 +11,8 @@ from onnx import AttributeProto, TensorProto, TypeProto, helper, numpy_helper
 from xdsl.dialects.builtin import FixedBitwidthType
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, DType, element_type, is_encoded, numpy_dtype
+from aotc.model.limits import MAX_ELEMENTS
 from aotc.model.weight_store import Array
-
-MAX_ELEMENTS = 1 << 31
-"""Tensors of this many elements or more are refused: indices are 32 bits in places, and no target has the memory."""
 
 _CODES = {helper.tensor_dtype_to_np_dtype(code).name: code for code in helper.get_all_tensor_dtypes()}
 DTYPES: dict[int, str] = {_CODES[name]: name for name in ELEMENT_TYPES}

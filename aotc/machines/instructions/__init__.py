@@ -2,6 +2,10 @@
 
 `values` is what meanings are written over, `rows` what a row says; then a module for each architecture. The IR has one
 operation for all (`aot.instruction`), which `select-instructions` writes where a target has the instruction.
+
+The operations that meanings are written with (`values.Operation`: extremes of integers, other widths of them) are no
+rows, nor `fma`, `sqrt` and loads of some lanes, which have no simpler meaning. They are operations of the IR, which any
+processor has for LLVM. Compilers of C miss instructions for some; `aotc/emit/c/definitions/operations.py` spells these.
 """
 
 from __future__ import annotations

@@ -98,6 +98,19 @@ def _dots() -> Iterator[Instruction]:
             yield _row("psignb", bits, "s8, s8 -> s8", _signed, llvm, (_SECOND[bits], "sign_epi8"))
 
 
+def _even(a: Group[Value], b: Group[Value]) -> Value:
+    return a[0].convert("s64") * b[0].convert("s64")
+
+
+def _wide_products() -> Iterator[Instruction]:
+    for bits, feature, llvm in (
+        (128, "sse4.1", "sse41.pmuldq"),
+        (256, "avx2", "avx2.pmul.dq"),
+        (512, "avx512f", "avx512.pmul.dq.512"),
+    ):
+        yield _row("pmuldq", bits, "s32x2, s32x2 -> s64", _even, f"llvm.x86.{llvm}", ((feature,), "mul_epi32"))
+
+
 # --- narrowing -------------------------------------------------------------------------------------------------------
 
 
@@ -247,4 +260,4 @@ def _halves() -> Iterator[Instruction]:
             yield of_floats(f"{name}.{bits}", X86_64, function, "f32", lanes, spelling)
 
 
-ROWS = (*_dots(), *_narrowings(), *_permutations(), *_floats(), *_of_numbers(), *_halves())
+ROWS = (*_dots(), *_wide_products(), *_narrowings(), *_permutations(), *_floats(), *_of_numbers(), *_halves())

@@ -56,6 +56,7 @@ from aotc.dialects.aot.contract.functions import (
     Sizes,
     entries,
     entry,
+    first_output,
     functions,
     is_in_region,
     is_kernel,
@@ -66,6 +67,7 @@ from aotc.dialects.aot.contract.functions import (
     sizes_of,
 )
 from aotc.dialects.aot.contract.module import (
+    FOLDED_CHANNELS,
     IN_FLOATS,
     INTERFACE,
     MODEL_SHA256,

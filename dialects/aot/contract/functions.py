@@ -69,6 +69,11 @@ def mark_kernel(function: FuncOp, in_place: InPlace) -> None:
     IN_PLACE.set(function, in_place)
 
 
+def first_output(kernel: FuncOp) -> int:
+    """The position of the first argument that a kernel writes to: its results and scratch buffers are the last."""
+    return len(kernel.function_type.inputs) - len(IN_PLACE.get(kernel) or ())
+
+
 def kernel_calls(module: ModuleOp) -> list[CallOp]:
     """The calls of kernels by the entry, in order, in regions of control flow, too."""
     symbols = {kernel.sym_name.data for kernel in kernels(module)}

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from aotc.dialects.aot.contract.fields import Field, Mark
-from aotc.model.metadata import PlanInfo
+from aotc.model.metadata import FoldedChannels, PlanInfo
 
 # --- the name --------------------------------------------------------------------------------------------------------
 
@@ -77,10 +77,13 @@ def threads_of(module: ModuleOp) -> int:
     return THREADS.get(module) or 1
 
 
-# --- what of a quantised model stays in floats ------------------------------------------------------------------------
+# --- what of a quantised model stays in floats, and what of it is not computed ---------------------------------------
 
 IN_FLOATS: Final = Field[Sequence[str]]("aot.in_floats")
 """The nodes that compute with dequantised numbers, from `graph` on; nothing where there are none."""
+
+FOLDED_CHANNELS: Final = Field[Sequence[FoldedChannels]]("aot.folded_channels")
+"""The nodes of which some channels are not computed, from `graph` on; nothing where there are none."""
 
 # --- recorded values -------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Averages of windows, and softmax, of quantised tensors, in integers."""
+"""Averages of windows of quantised tensors, in integers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import ShapeError, shape_of
+from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.quantized.requantization import ClampedOp
-from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape
 from aotc.dialects.graph.windows.pooling import WindowOp, product
 from aotc.dialects.properties import int_prop, opt_bool_prop
 
@@ -132,92 +131,3 @@ def rounded(b: Builder, value: Scalar, more: int) -> Scalar:
     up = b.compare("gt", below + is_odd, b.shift_right(unit, b.const(1, i32)))
     size = size + b.cast(b.select(up, unit, b.const(0, i32)) - below, i64)
     return b.select(b.compare("lt", value, 0), -size, size)
-
-
-@irdl_op_definition
-class FixedSoftmaxOp(RowwiseOp, ClampedOp):
-    """clamp(round(table[top - x] / sum(table[top - x]) / scale) + zero_point, low, high) over rows of 8-bit integers of
-    which `top` is the greatest, rounded to even; beyond its end the table is 0. The scale is factor / 2^shift.
-
-    Quotients are exact, found bit by bit: their denominator is the sum times the factor, their numerator what the table
-    has times a power of two not above the factor, so that they are at most 1 before the other powers of two. All of
-    that, doubled, fits `accumulator`, i32 or i64. So the only errors are those of the table.
-    """
-
-    name = "graph.fixed_softmax"
-    x = operand_def(TensorType)
-    table = operand_def(TensorType)
-    accumulator = prop_def(Attribute)
-    factor = int_prop()
-    shift = int_prop()
-    result = result_def(TensorType)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        entries = expect(self, x=".. byte", table="entries+ i32")["entries"]
-        if entries > 256:
-            raise ShapeError(f"table must have 1 to 256 entries, found {entries}")
-        if self.accumulator not in (i32, i64):
-            raise ShapeError(f"the accumulator must be i32 or i64, found {self.accumulator}")
-        if self.factor < 1 or self.steps < 1:
-            raise ShapeError(f"the scale {self.factor} / 2^{self.shift} is not below 1")
-        self.check_clamp()
-        self.along()
-        return [TensorType(self.to, shape_of(self.x))]
-
-    @property
-    def before(self) -> int:
-        """By how many bits numerators are shifted up."""
-        return self.factor.bit_length() - 1
-
-    @property
-    def steps(self) -> int:
-        """How many bits quotients have after their first."""
-        return self.shift - self.before
-
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, axes, kind = shape_of(self.x), self.along(), self.accumulator
-        extents = [shape[axis] for axis in axes]
-        bounds = [(0, extent) for extent in extents]
-        entries = shape_of(self.table)[0]
-
-        def row(outer: list[Scalar]) -> None:
-            def integer(inner: Sequence[Scalar]) -> Scalar:
-                return b.cast(reads[0](merge_index(len(shape), axes, inner, outer)), i32)
-
-            def entry(inner: Sequence[Scalar]) -> Scalar:
-                place = top - integer(inner)
-
-                def found() -> list[Scalar]:
-                    return [b.cast(reads[1]([b.cast(place, INDEX)]), kind)]
-
-                if entries == 256:
-                    return found()[0]
-                return b.when(b.compare("lt", place, entries), found, lambda: [b.const(0, kind)])[0]
-
-            (top,) = b.reduce(bounds, [b.const(-128, i32)], lambda inner, best: [b.max(best[0], integer(inner))])
-            (total,) = b.reduce(bounds, [b.const(0, kind)], lambda inner, carried: [carried[0] + entry(inner)])
-            whole = total if self.factor == 1 else total * self.factor
-
-            def write(inner: list[Scalar]) -> None:
-                value = self._result(b, entry(inner), whole)
-                writes[0](merge_index(len(shape), axes, inner, outer), value)
-
-            b.parallel_for(extents, write)
-
-        b.parallel_for(reduced_shape(shape, axes, keepdims=False), row)
-
-    def _result(self, b: Builder, entry: Scalar, whole: Scalar) -> Scalar:
-        kind = self.accumulator
-        rest = b.shift_left(entry, b.const(self.before, kind)) if self.before else entry
-
-        def bit(_: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            rest, quotient = carried
-            above = b.compare("ge", rest, whole)
-            rest = b.select(above, rest - whole, rest)
-            return [rest + rest, quotient + quotient + b.cast(above, i32)]
-
-        rest, quotient = b.loop(0, self.steps + 1, 1, [rest, b.const(0, i32)], bit)
-        # twice what is left is more than the denominator: beyond the middle; as much: in the middle
-        is_odd = b.compare("ne", quotient & 1, 0)
-        up = b.compare("gt", rest, whole) | (b.compare("eq", rest, whole) & is_odd)
-        return self.clamped(b, quotient + b.cast(up, i32) + self.zero_point)

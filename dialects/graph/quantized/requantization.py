@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, f32, i32, i64
 from xdsl.ir import Attribute
@@ -22,6 +23,8 @@ from aotc.dialects.properties import bool_prop, int_prop, opt_int_prop, unit_pro
 class ClampedOp(GraphOp, ABC):
     """Integers of the type `to`, of at most 16 bits: plus `zero_point`, from `low` to `high`."""
 
+    WIDE: ClassVar[bool] = False
+    """Whether they may be i32, too."""
     zero_point = int_prop(0)
     low = int_prop()
     high = int_prop()
@@ -29,7 +32,7 @@ class ClampedOp(GraphOp, ABC):
 
     def check_clamp(self) -> None:
         """Raise ShapeError unless an integer type of at most 16 bits holds the bounds and the zero point."""
-        if not is_narrow_integer(self.to):
+        if not is_narrow_integer(self.to) and not (self.WIDE and self.to == i32):
             raise ShapeError(f"the result has element type {self.to}, expected an integer of 2 to {MOST_BITS} bits")
         point, low, high, (least, greatest) = self.zero_point, self.low, self.high, integer_range(self.to)
         if not (least <= low <= high <= greatest and least <= point <= greatest):
@@ -206,13 +209,16 @@ class DoublingRequantizeOp(RequantizingOp):
 
     Twice the product's upper half is rounded to the nearest integer, the middle up; its quotient once more, the middle
     away from zero (gemmlowp's doubling high multiplication and rounding division; TFLite's reference kernels). Factors
-    are from 2^30 to 2^31 - 1, or 0, shifts from 0 to 30; there is one of each, or one for each index of `axis`.
+    are from 0 to 2^31 - 1, shifts from 0 to 31; there is one of each, or one for each index of `axis`. To i32, too.
+    `small` says that no x is 2^30 or more in magnitude, and no shift more than 30.
     """
 
     name = "graph.doubling_requantize"
+    WIDE: ClassVar[bool] = True
     x = operand_def(TensorType)
     factor = operand_def(TensorType)
     shift = operand_def(TensorType)
+    small = unit_prop()
 
     def infer_types(self) -> Sequence[TensorType]:
         expect(self, x=".. i32", factor=".. i32", shift=".. i32")
@@ -222,7 +228,13 @@ class DoublingRequantizeOp(RequantizingOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, (factor, shift) = reads[0](index), self.parameters(b, index, reads)
-        return self.clamped(b, b.rescaled(x, factor, shift) + self.zero_point)
+        value = b.rescaled(x, factor, shift, small=self.small)
+        return value if self.is_whole else self.clamped(b, value + self.zero_point)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the result is the product, to which nothing is added, and which is not clamped."""
+        return self.to == i32 and (self.zero_point, self.low, self.high) == (0, *integer_range(i32))
 
 
 @irdl_op_definition

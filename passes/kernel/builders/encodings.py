@@ -110,7 +110,7 @@ def _encode_float(b: Builder, value: Scalar, dtype: ReducedPrecisionFloatType, s
     subnormal = lifted - int(np.float32(anchor).view(np.int32))
     code = b.select(b.compare("lt", size, (_BIAS - bias + 1) << _MANTISSA), subnormal, normal)
     greatest, overflow, nan = _reserved(dtype)
-    if saturate or overflow == greatest:
+    if saturate:
         code = b.min(code, greatest)
     else:
         code = b.select(b.compare("gt", code, greatest), b.const(overflow, i32), code)
@@ -120,8 +120,6 @@ def _encode_float(b: Builder, value: Scalar, dtype: ReducedPrecisionFloatType, s
     if format.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO:
         signed = b.select(b.compare("eq", code, 0), code, code | sign)
         return b.select(is_nan, b.const(nan, i32), signed)
-    if format.nonfinite is FloatNonfiniteBehavior.FINITE_ONLY:
-        return b.select(is_nan, b.const(nan, i32), code | sign)
     return b.select(is_nan, b.const(nan, i32), code) | sign
 
 

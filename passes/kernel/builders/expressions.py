@@ -58,7 +58,7 @@ class Expressions:
 
     def _placed(self, buffer: SSAValue, index: Sequence[Scalar]) -> Sequence[Scalar]:
         starts = self._starts.get(buffer)
-        return index if starts is None else [i + start if start else i for i, start in zip(index, starts, strict=True)]
+        return index if starts is None else [i + start for i, start in zip(index, starts, strict=True)]
 
     @contextmanager
     def bound(self, result: SSAValue, index: Sequence[Scalar], value: Scalar) -> Generator[None]:

@@ -6,15 +6,13 @@ Indices are folded, and f16 and bf16 are computed in f32 (memory keeps the narro
 
 import math as pymath
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import cast
 
 from xdsl.builder import Builder as OpBuilder
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     AnyFloat,
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
     Float64Type,
     FloatAttr,
     IndexType,
@@ -31,23 +29,16 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Comparison, Number, Reader, Scalar, ScalarLike
-from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_narrow_float, is_unsigned, storage_type, wrap
 from aotc.dialects.libm import MATH
 from aotc.dialects.operations import make
 from aotc.dialects.properties import number
 from aotc.passes.kernel.builders.encodings import EncodingBuilder
 
-_PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {}
-"""The properties of an operation on two numbers, by its class."""
-
 
 def binary(kind: type[Operation], a: SSAValue, c: SSAValue) -> Operation:
-    """`kind(a, c)`, whose result has the type of `a`; only the first of a class is made argument by argument."""
-    if (properties := _PROPERTIES.get(kind)) is None:
-        op = kind(a, c)  # pyright: ignore[reportCallIssue]
-        _PROPERTIES[kind] = dict(op.properties)
-        return op
-    return make(kind, (a, c), a.type, properties)
+    """The operation `kind` on two numbers, whose result has the type of `a`."""
+    return make(kind, (a, c), a.type)
 
 
 def predicate(how: Comparison, dtype: Attribute) -> str:
@@ -58,25 +49,25 @@ def predicate(how: Comparison, dtype: Attribute) -> str:
 
 
 def conversion(source: Attribute, dtype: Attribute) -> str | None:
-    """The conversion of arith from numbers of `source` to `dtype`; None where no bit changes."""
+    """The conversion of arith from numbers of `source` to `dtype`, another type; None where no bit changes."""
     if is_float(source) and is_float(dtype):
-        return "extf" if isinstance(source, Float32Type) and isinstance(dtype, Float64Type) else "truncf"
+        return "extf" if isinstance(dtype, Float64Type) else "truncf"
     if is_float(source):
         return "fptoui" if is_unsigned(dtype) else "fptosi"
     if is_float(dtype):
         return "uitofp" if is_unsigned(source) else "sitofp"
     target = storage_type(dtype)
     assert isinstance(source, IntegerType) and isinstance(target, IntegerType)
-    if target.width.data == source.width.data:
-        return None
     if target.width.data < source.width.data:
         return "trunci"
-    return "extui" if is_unsigned(source) else "extsi"
+    if target.width.data > source.width.data:
+        return "extui" if is_unsigned(source) else "extsi"
+    return None
 
 
 def quotient(a: int, c: int) -> int:
     """a / c, towards zero."""
-    return abs(a) // abs(c) * (1 if (a < 0) == (c < 0) else -1)
+    return int(Fraction(a, c))
 
 
 _UI8 = ELEMENT_TYPES["uint8"]
@@ -95,7 +86,7 @@ class ScalarBuilder(EncodingBuilder):
         self._builder = OpBuilder(InsertPoint.at_end(entry))
         self._constants: dict[tuple[Number | str, Attribute], SSAValue] = {}
         self._last_constant: Operation | None = None
-        self._ends: dict[SSAValue, int] = {}
+        self._ends: dict[SSAValue | None, int] = {}
         """The number below which the index of a loop that begins at 0 or later is, where that is a constant."""
         self.guards = False
         """Whether input data is checked."""
@@ -131,8 +122,6 @@ class ScalarBuilder(EncodingBuilder):
         if key not in self._constants:
             if isinstance(kind, IndexType | IntegerType):
                 bits = wrap(int(constant), kind) if isinstance(kind, IntegerType) else int(constant)
-                if kind == i1:
-                    bits = int(constant) & 1
                 op = arith.ConstantOp(number(bits, kind))
             else:
                 op = arith.ConstantOp(FloatAttr(float(constant), cast(AnyFloat, kind)))
@@ -220,7 +209,7 @@ class ScalarBuilder(EncodingBuilder):
 
     def _is_below(self, index: Scalar, bound: Scalar) -> bool:
         """Whether the index of a loop is less than a constant whenever the loop runs."""
-        end = self._ends.get(index.value) if index.value is not None else None
+        end = self._ends.get(index.value)
         return end is not None and bound.constant is not None and end <= bound.constant
 
     def neg(self, a: Scalar) -> Scalar:
@@ -341,10 +330,9 @@ class ScalarBuilder(EncodingBuilder):
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if dtype == i1 and a.dtype != i1:
             return self.compare("ne", a, 0)
-        if isinstance(dtype, Float16Type | BFloat16Type):
-            wide = self.cast(a, f32)
-            narrow = self.emit(arith.TruncFOp(wide.ssa, dtype))
-            return Scalar(self, f32, self.emit(arith.ExtFOp(narrow, f32)))
+        if is_narrow_float(dtype):
+            narrow = self._converted("truncf", self.cast(a, f32).ssa, dtype)
+            return Scalar(self, f32, self._converted("extf", narrow, f32))
         if a.dtype == dtype:
             return a
         if dtype == INDEX and a.index is not None:
@@ -358,7 +346,7 @@ class ScalarBuilder(EncodingBuilder):
         if source == INDEX or dtype == INDEX:
             if is_float(dtype) or is_float(source):
                 return self.cast(self.cast(a, i32), dtype).ssa
-            if source != INDEX and is_unsigned(source):
+            if is_unsigned(source):
                 a = self.cast(a, IntegerType(64))
             return self.emit(arith.IndexCastOp(a.ssa, target))
         kind = conversion(source, dtype)

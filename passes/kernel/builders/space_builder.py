@@ -12,14 +12,14 @@ along which loops no tile can lie because the code depends on their position in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import MemRefType, f32, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.dialects.builder import INDEX, Bitwise, Comparison, Reader, Scalar, ScalarLike
+from aotc.dialects.builder import INDEX, Bitwise, Comparison, Number, Reader, Scalar, ScalarLike
 from aotc.dialects.dtypes import is_float
 from aotc.passes.kernel.builders.remainders import remainder
 from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, TileBuilder
@@ -113,7 +113,7 @@ class Space:
         whole = loop.extent // size * size if by.periodic else size
         if whole < loop.extent:
             low, rest = self._part(loop, 0, whole), self._part(loop, whole, loop.extent - whole)
-            if not by.periodic or whole == size:
+            if whole == size:
                 return [low, rest]
             return [*low.refined(Refinement(low.loops[self.loops.index(loop)], size, True)), rest]
         outer, inner = Loop(whole // size), Loop(size)
@@ -171,8 +171,8 @@ def divided(form: Affine, by: int) -> tuple[Affine, Affine] | Refinement | None:
 
 
 def _widest_first(form: Affine) -> list[tuple[Loop, int]]:
-    loops = [(term, factor) for term, factor in form.factors.items() if isinstance(term, Loop)]
-    return sorted(loops, key=lambda item: -abs(item[1]))
+    """The loops of a bounded form and their factors."""
+    return sorted(cast("Mapping[Loop, int]", form.factors).items(), key=lambda item: -abs(item[1]))
 
 
 class Refine(Exception):
@@ -221,7 +221,7 @@ Store: TypeAlias = "tuple[Scalar, SSAValue, Sequence[Scalar]]"
 class Access:
     """How the address of a load or store depends on the loops: elements per step of each loop."""
 
-    strides: Mapping[Loop, int]
+    strides: Mapping[Term, int]
     stored: bool
 
     def stride(self, loop: Loop) -> int:
@@ -244,15 +244,16 @@ class SpaceBuilder(TileBuilder):
         """Whether multiply-adds round once."""
         self._gathered: list[Store] | None = None
         self._positions: Mapping[Loop, Scalar] = {}
-        self._follows: dict[SSAValue, frozenset[Loop]] = {}
-        """The loops that a value depends on; no entry: none."""
+        self._follows: dict[Term, frozenset[Loop]] = {}
+        """The loops that a value depends on; no entry: none. A loop's position depends on it."""
 
     def place(self, positions: Mapping[Loop, Scalar]) -> None:
         """Use `positions` as those of the loops from here on."""
         self._positions = positions
         for loop, position in positions.items():
+            self._follows[loop] = follows = frozenset([loop])
             if position.value is not None:
-                self._follows[position.value] = frozenset([loop])
+                self._follows[position.value] = follows
 
     def affine(self, form: Affine) -> Scalar:
         """`form` as an index."""
@@ -260,7 +261,7 @@ class SpaceBuilder(TileBuilder):
 
     def number(self, form: Affine) -> SSAValue:
         """The SSA value of `form`, for code that computes with it."""
-        self.uniform |= self._loops(form)
+        self.uniform |= self._followed(form.factors)
         return self._placed(form).ssa
 
     def emit(self, op: Operation) -> SSAValue:
@@ -269,12 +270,8 @@ class SpaceBuilder(TileBuilder):
             self._follows[value] = loops
         return value
 
-    def _followed(self, values: Sequence[SSAValue]) -> frozenset[Loop]:
+    def _followed(self, values: Iterable[Term]) -> frozenset[Loop]:
         return frozenset[Loop]().union(*(self._follows[value] for value in values if value in self._follows))
-
-    def _loops(self, form: Affine) -> frozenset[Loop]:
-        loops = frozenset(term for term in form.factors if isinstance(term, Loop))
-        return loops | self._followed([term for term in form.factors if isinstance(term, SSAValue)])
 
     def _placed(self, form: Affine) -> Scalar:
         total = self.index(form.constant)
@@ -324,8 +321,7 @@ class SpaceBuilder(TileBuilder):
         address = Affine()
         for form, extent in zip(forms, cast(MemRefType[Attribute], buffer.type).get_shape(), strict=True):
             address = address.times(extent).plus(form)
-        strides = {term: factor for term, factor in address.factors.items() if isinstance(term, Loop)}
-        self.accesses.append(Access(strides, stored))
+        self.accesses.append(Access(address.factors, stored))
         self.uniform |= self._followed([term for term in address.factors if isinstance(term, SSAValue)])
         return [self._placed(form) for form in forms]
 
@@ -407,11 +403,10 @@ class SpaceBuilder(TileBuilder):
             for x, y in ((a, c), (c, a)):
                 if x.constant is None:
                     continue
-                if how == "xor":
-                    if y.constant is not None or isinstance(y, OpenCondition):
-                        return y if y.constant is None else self.const(int(x.constant != y.constant), i1)
-                else:
+                if how != "xor":
                     return y if bool(x.constant) == (how == "and") else x
+                if y.constant is not None:
+                    return self.const(int(x.constant != y.constant), i1)
             for x in (a, c):
                 if isinstance(x, OpenCondition):
                     return x
@@ -452,4 +447,4 @@ def _form(index: Scalar) -> Affine:
     """An index as an affine form; an index computed by operations is a term itself."""
     if isinstance(index, AffineIndex):
         return index.form
-    return Affine(0, {index.value: 1}) if index.value is not None else Affine(int(index.constant or 0))
+    return Affine(0, {index.value: 1}) if index.value is not None else Affine(int(cast(Number, index.constant)))

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     IntegerType,
     MemRefType,
-    ReducedPrecisionFloatType,
     VectorType,
     i1,
     i8,
@@ -267,7 +266,7 @@ class TileBuilder(LoopBuilder):
     def _spread(self, a: Scalar, shape: tuple[int, ...]) -> SSAValue:
         """`a` broadcast to a tile of `shape`."""
         kind = storage_type(a.dtype)
-        if a.value is None and a.constant is not None:
+        if a.constant is not None:
             key = (f"{a.constant!r}{shape}", kind)
             if key not in self._constants:
                 number = wrap(int(a.constant), kind) if isinstance(kind, IntegerType) else a.constant
@@ -282,7 +281,7 @@ class TileBuilder(LoopBuilder):
         return self.emit(vector.BroadcastOp(value, tile_type(shape, kind)))
 
     def _operands(self, *operands: Scalar) -> list[SSAValue]:
-        shape = next((tile_shape(x.value) for x in operands if x.value is not None and is_tile(x)), None)
+        shape = next((tile_shape(x.ssa) for x in operands if is_tile(x)), None)
         return [x.ssa for x in operands] if shape is None else [self._spread(x, shape) for x in operands]
 
     def _binary(self, a: Scalar, c: Scalar, of_float: type[Operation], of_int: type[Operation]) -> Scalar:
@@ -377,6 +376,11 @@ class TileBuilder(LoopBuilder):
         self._wide[result.ssa] = wide
         return result
 
+    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar, *, small: bool = False) -> Scalar:
+        if not any(map(is_tile, (x, factor, shift))):
+            return super().rescaled(x, factor, shift, small=small)
+        return Scalar(self, i32, self.emit(aot.TileRescaleOp(*self._operands(x, factor, shift))))
+
     def bits_of(self, a: Scalar) -> Scalar:
         """The bits of a tile of f32 as i32."""
         return Scalar(self, i32, self.emit(arith.BitcastOp(a.ssa, tile_type(tile_shape(a.ssa), i32))))
@@ -384,7 +388,7 @@ class TileBuilder(LoopBuilder):
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
         """A multiple of 1/4 is computed by roots and products, within 2 units in the last place."""
         power = exponent.constant
-        if not (is_tile(a) or is_tile(exponent)) or power in (2, 3):
+        if not (is_tile(a) or is_tile(exponent)):
             return super().pow(a, exponent)
         if power is None or power == 0 or power % 0.25 or abs(power) > _MOST_QUARTERS / 4:
             raise NotVectorizable("a power with an exponent that is not constant")
@@ -400,17 +404,15 @@ class TileBuilder(LoopBuilder):
         return product if power > 0 else self.div(self.const(1, a.dtype), product)
 
     def encode(self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
-        if is_tile(value) and value.dtype != dtype and isinstance(dtype, ReducedPrecisionFloatType):
+        if is_tile(value) and is_minifloat(dtype):
             raise NotVectorizable(f"tiles of {dtype}")
         return super().encode(value, dtype, saturate=saturate, rounding=rounding)
 
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
-        if is_tile(a) and dtype != a.dtype and dtype != i1:
+        if is_tile(a):
             _check_elements(dtype)
         if dtype == i32 and a.value in self._wide:
             return self._wide[a.ssa](i32)
-        if is_tile(a) and is_narrow_float(dtype):
-            return self._widened(self._converted("truncf", self.cast(a, compute_type(dtype)).ssa, dtype), dtype)
         return super().cast(a, dtype)
 
     def _converted(self, kind: str, value: SSAValue, target: Attribute) -> SSAValue:
@@ -440,6 +442,6 @@ def _is_across(strides: Sequence[int], tile: Tile) -> bool:
     if len(tile.shape) == 1:
         return False
     rows, *between, lanes = tile.shape
-    if strides[-1] in (0, 1) or strides[0] != 1 or not 1 < rows <= lanes or any(extent != 1 for extent in between):
+    if strides[-1] in (0, 1) or strides[0] != 1 or rows > lanes or any(extent != 1 for extent in between):
         return False
     return bool(between) or (rows == lanes and tile.valid is None)  # else `valid` would count through the rows

@@ -83,9 +83,9 @@ class QuadBuilder(WordBuilder):
             value = self.instruction("vqadd.s32", value, self.splat(zero_point, _QUAD, i32))
         return self.cast(self.min(self.max(value, low), high), dtype)
 
-    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar) -> Scalar:
+    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar, *, small: bool = False) -> Scalar:
         if not is_tile(x):
-            return super().rescaled(x, factor, shift)
+            return super().rescaled(x, factor, shift, small=small)
         x, factor, shift = (Scalar(self, i32, each) for each in self._operands(x, factor, shift))
         value, back = self.instruction("vqrdmulh.s32", x, factor), self.sub(self.const(0, i32), shift)
         less = self.shift_right(value & back, self.const(31, i32))  # halves of what is negative are rounded down

@@ -32,7 +32,7 @@ def narrow_schedule(
     The channels must fill their blocks: padding lanes hold arbitrary values, which must not enter a sum.
     """
     lanes = lanes_of_products(machine, dtype)
-    if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
+    if not is_float(dtype) or groups > 1 or channels % lanes or outputs == 0:
         return None
     direct = channels * taps * ceil_div(outputs, lanes) / machine.tiles.multipliers
     if narrow_cycles(machine, lanes, channels, outputs, taps) > machine.tiles.most_inner_product_time * direct:
@@ -92,7 +92,7 @@ def conv_schedule(
     order = product_cost.panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
     order = order if kc is None else "columns"
     band = None
-    if order == "columns" and kc is None:
+    if order == "columns":  # never with partial sums: a panel of all steps fills the space of the rows, too
         band = rows_in_l2(machine, extents, (matrix, operand * byte_width(dtype)), ceil_div(registers, tile[1]))
     rows = math.prod([band or extents[0], *extents[1:]])
     prefetch = order == "columns" and product_cost.prefetches(machine, rows, tile)
@@ -108,10 +108,10 @@ def rows_in_l2(machine: Machine, extents: Sequence[int], sizes: tuple[int, int],
     """
     matrix, operand = sizes
     space = int(machine.l2 * machine.shares.panel) - ceil_div(matrix, panels)
-    if len(extents) < 2 or operand <= space or space <= 0:
+    if len(extents) < 2 or operand <= space:
         return None
     most = extents[0] * space // operand
-    if most == 0:
+    if most <= 0:
         return None
     blocks = ceil_div(extents[0], most)
     return ceil_div(extents[0], blocks) if blocks * matrix + operand < panels * operand + matrix else None
@@ -128,13 +128,9 @@ def conv_cycles(
 ) -> float:
     """Estimated cycles of one core for one image of a convolution as in `conv_schedule`, with `schedule`."""
     *outer, rows = extents
-    depth = channels * math.prod(kernel)
-    if groups > 1:
-        inputs, results, width = channels // groups, outputs // groups, schedule.nr * schedule.lanes
-        panels = GroupedPanels(
-            groups, inputs, results, width, block_depth(groups, inputs, results, width, schedule.lanes)
-        )
-        depth = ceil_div(panels.channels, panels.count) * math.prod(kernel)
+    inputs, results, width = channels // groups, outputs // groups, schedule.nr * schedule.lanes
+    panels = GroupedPanels(groups, inputs, results, width, block_depth(groups, inputs, results, width, schedule.lanes))
+    depth = ceil_div(panels.channels, panels.count) * math.prod(kernel)
     return math.prod(outer) * product_cost.product_cycles(machine, schedule, rows, outputs, depth)
 
 

@@ -112,8 +112,6 @@ def blocked_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple
     best: tuple[tuple[int, int], int | None] = tile, None
     least = nest_cycles(machine, tile, rows, columns, depth)
     widest = min(machine.tiles.widest, columns)
-    if rows == 1 or depth * widest * machine.vector_bytes <= space:
-        return best
     for blocks in range(2, ceil_div(depth * widest * machine.vector_bytes, space) + 1):
         kc = ceil_div(depth, blocks)
         tile = register_tile(machine, rows, columns, kc)
@@ -124,7 +122,9 @@ def blocked_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple
     return best
 
 
-def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, columns: int, depth: int) -> float:
+def product_cycles(
+    machine: Machine, schedule: MatmulSchedule | FewBitsSchedule, rows: int, columns: int, depth: int
+) -> float:
     """Estimated cycles of one core for a [rows, depth] x [depth, columns] product."""
     tile, registers = (schedule.mr, schedule.nr), ceil_div(columns, schedule.lanes)
     blocks = segments(depth, schedule.kc or max(depth, 1))
@@ -237,8 +237,9 @@ def _width(machine: Machine, rows: int, columns: int) -> int:
 
 def _in_blocks(kc: int, depth: int, count: int, block: int) -> int:
     """About `kc` steps that are whole words, and blocks or a part of one; `depth` where that is less."""
-    unit = block if block <= kc else count
-    return min(max(kc // unit, 1) * unit if block <= kc or block >= depth else block, depth)
+    if blocks := kc // block:
+        return min(blocks * block, depth)
+    return block if block < depth else min(max(kc // count, 1) * count, depth)
 
 
 def few_bits_cycles(
@@ -248,9 +249,7 @@ def few_bits_cycles(
     registers = ceil_div(columns, schedule.lanes)
     unpacked = depth * registers * UNPACKING / machine.tiles.multipliers
     unpackings = times * ceil_div(rows, schedule.mr) if schedule.kc is None else 1
-    return unpackings * unpacked + times * nest_cycles(
-        machine, (schedule.mr, schedule.nr), rows, registers, schedule.kc or depth
-    )
+    return unpackings * unpacked + times * product_cycles(machine, schedule, rows, columns, depth)
 
 
 @dataclass(frozen=True)
@@ -310,7 +309,7 @@ def _parts_cycles(work: BlockedWork, parts: Parts) -> float:
 def _shared_cycles(machine: Machine, work: BlockedWork, threads: int) -> float:
     whole, blocks = _parts_cycles(work, Parts()), ceil_div(work.rows, work.block_rows)
     costs = machine.threads
-    if costs is None or threads == 1:
+    if costs is None:
         return whole
     phases = 2 * work.panels * blocks * costs.phase_operations / machine.tiles.multipliers
     read = work.transformed * (threads - 1) / threads / costs.shared_bytes / machine.tiles.multipliers

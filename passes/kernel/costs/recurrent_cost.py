@@ -34,7 +34,7 @@ def blocks_of(steps: int, size: int, during: int, begun: int = 0) -> Blocks:
     """As many blocks of `size` steps as are done in time, each before the first of its steps; of the `first` ones so
     many are `begun` elsewhere."""
     # block i, from 0 on, is done after (i + 1) * during steps, and needed after first + i * size
-    late = (steps - size) // during if size < during else steps
+    late = (steps - size) // during
     count = max(min((steps - during) // size, (steps - begun) // size, late), 0)
     return Blocks(steps - count * size, size, count, during)
 

@@ -155,7 +155,7 @@ def patch_fits(unit: ScalarUnit, elements: int, rows: int, strip: int) -> bool:
 def patch_pays(unit: ScalarUnit, outputs: int, rows: int, strip: int) -> bool:
     """Whether short strips that a position sees are copied to one, which all outputs are then computed from."""
     patched = patch_instructions(unit, rows, strip) + quads_instructions(unit, outputs, 1, rows * strip)
-    return rows > 1 and patched < unit.sums.most_patch_time * quads_instructions(unit, outputs, rows, strip)
+    return patched < unit.sums.most_patch_time * quads_instructions(unit, outputs, rows, strip)
 
 
 def quads_schedule(
@@ -167,7 +167,8 @@ def quads_schedule(
         return None
     sizes = positions, outputs, rows, strip
     words = sums_schedule(unit, positions, outputs, rows * strip, words=strip >= WORD, floats=False, size=size)
-    if words is not None and scheduled_cycles(unit, words, *sizes) < quad_cycles(unit, *sizes):
+    assert words is not None
+    if scheduled_cycles(unit, words, *sizes) < quad_cycles(unit, *sizes):
         return None
     return SumsSchedule(QUAD, 1, QUAD, LANES, 1, not size)
 

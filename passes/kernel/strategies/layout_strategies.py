@@ -179,19 +179,18 @@ class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp | Doublin
 
     def lay_out(self, op: RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp, layouts: Layouts) -> Blocked | None:
         factor, *shift = op.operands[1:]
-        x, axis, shape = layouts.computed(op.x), op.axis % len(shape_of(op.x)), shape_of(op.x)
+        x, shape = layouts.computed(op.x), shape_of(op.x)
         if x is None:
             return None
         if shape_of(factor) in ((), (1,)):
             return layouts.copied_on_blocks(op, x, factor, *shift)
-        if axis != 1 or len(shape_of(factor)) > 1:
+        if op.axis % len(shape) != 1 or len(shape_of(factor)) > 1:
             return None
         if x.channels == Channels.of([shape[1]], shape[1]):
             return layouts.copied_on_blocks(op, x, factor, *shift, axis=len(shape_of(x.value)) - 1)
-        if shift:
-            return None
-        column = layouts.add(ReshapeOp.get(factor, shape=[1, shape[1], *[1] * len(shape[2:])]))
-        return layouts.copied_on_blocks(op, x, layouts.pack(column, x.channels))
+        column = [1, shape[1], *[1] * len(shape[2:])]
+        columns = [layouts.add(ReshapeOp.get(each, shape=column)) for each in (factor, *shift)]
+        return layouts.copied_on_blocks(op, x, *(layouts.pack(each, x.channels) for each in columns))
 
 
 class LookupLayout(KernelStrategy[LookupOp]):

@@ -9,7 +9,7 @@ import numpy as np
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.frontend.onnx.tensors import ONNX_TYPES
-from fuzz.drafts import FAST, FLOATS, SMOOTH, STEPS, Draft, Drawer, Value
+from fuzz.drafts import FAST, FLOATS, MOVES, SMOOTH, STEPS, Draft, Drawer, Value
 from fuzz.oracle import Refused
 
 WIDE = ("float32", "float32", "float32", "float64")
@@ -97,6 +97,31 @@ def _mean_variance(d: Draft) -> None:
     d.add("MeanVarianceNormalization", [x], axes=axes)
 
 
+def _between_reshapes(d: Draft) -> None:
+    """A convolution's result, which is in blocks of channels on vectors, normalised in another shape, as models do with
+    groups of channels; then something that may lie in blocks again."""
+    batch, channels = d.pick((1, 2, 5, 16)), d.pick((1, 1, 4, 16, 32))
+    space = d.pick(((1,), (1,), (1, 1), (6,), (2, 3)))
+    x = d.fresh("float32", (batch, d.number(1, 3), *space), constant=False)
+    weight = d.fresh("float32", (channels, x.shape[1], *[1] * len(space)), -1, 1, constant=True)
+    (y,) = d.add("Conv", [x, weight], how=FAST)
+    groups, rest = d.pick([n for n in (1, 2, 4, channels) if channels % n == 0]), int(np.prod(space))
+    shapes = [(batch, groups, -1), (batch, channels, rest), (batch, groups, channels // groups, *space)]
+    others = [(-1,), (-1,), (batch, -1), (batch * groups, -1)]
+    (cut,) = d.add("Reshape", [y, d.indices(*d.pick(shapes if d.chance(0.5) else others))], how=MOVES)
+    axis = d.axis(cut) % cut.rank
+    if cut.rank > 2 and d.chance(0.4):
+        (found,) = d.add("InstanceNormalization", [cut, *_rows(d, cut, 2, (cut.shape[1],))], epsilon=0.01)
+    elif d.opset >= 17 and d.chance(0.6):
+        more = _rows(d, cut, d.number(1, 2), cut.shape[axis:])
+        (found,) = d.add("LayerNormalization", [cut, *more], axis=axis, epsilon=0.01)
+    else:
+        (found,) = d.add("MeanVarianceNormalization", [cut], axes=list(range(axis, cut.rank)))
+    (back,) = d.add("Reshape", [found, d.indices(*y.shape)], how=MOVES)
+    along = d.fresh("float32", (channels, *[1] * len(space)), 0.5, 2, constant=True)
+    d.add(*d.pick((("Relu", [back]), ("Mul", [back, along]), ("Add", [back, y]))))
+
+
 def _top_k(d: Draft) -> None:
     x = d.take((*WIDE, "int32", "int64"), ranks=(1, 4), exact=True)
     axis = d.axis(x)
@@ -142,6 +167,7 @@ DRAWERS: dict[str, Drawer] = {
     "GroupNormalization": _group_norm,
     "LpNormalization": _lp_norm,
     "MeanVarianceNormalization": _mean_variance,
+    "Reshape beside normalisations": _between_reshapes,
     "TopK": _top_k,
     **{name: partial(_running, name) for name in ("CumSum", "CumProd")},
     **{name: partial(_loss, name) for name in ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")},

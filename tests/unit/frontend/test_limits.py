@@ -10,6 +10,7 @@ from onnx_text import Imported, parse
 from xdsl.context import Context
 
 import aotc
+from aotc import CompiledModel
 from aotc.dialects.constants import constant_op, folded
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
 from aotc.errors import CompileError, OutOfMemoryError
@@ -135,6 +136,20 @@ def test_options_lift_the_bounds() -> None:
         aotc.compile(source, max_constants="4K")
     model = aotc.compile(source, max_constants="8K")
     assert (model(np.zeros(1000, np.int64))["y0"] == np.arange(1000)).all()
+
+
+def test_tables_of_angles_are_constants_or_computed() -> None:
+    text = """g (float[16, 16] x) => (float[64, 16] y)
+    <int64 from = {0}, int64 to = {64}, int64 by = {1}, int64[1] axis = {1}, float[1, 16] f = {FREQUENCIES}> {
+        range = Range(from, to, by)  positions = Unsqueeze(range, axis)  reals = Cast<to = 1>(positions)
+        angles = MatMul(reals, f)  c = Cos(angles)  y = MatMul(c, x) }"""
+    frequencies = np.float32(10) ** -np.arange(16, dtype=np.float32)
+    source = parse(text.replace("FREQUENCIES", ", ".join(map(str, frequencies)))).SerializeToString()
+    x = np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32)
+    folded, computed = (aotc.compile(source, max_folded=most) for most in ("4K", "4095"))
+    np.testing.assert_allclose(folded(x)["y"], computed(x)["y"], atol=1e-5)
+    assert isinstance(folded, CompiledModel) and isinstance(computed, CompiledModel)
+    assert (folded.plan.peak_bytes, computed.plan.peak_bytes) == (0, 4096)
 
 
 def nested(depth: int) -> bytes:

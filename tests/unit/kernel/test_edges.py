@@ -9,7 +9,7 @@ import pytest
 
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.costs.window_cost import Stretch, stretches
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, TapRange, row_tiles, tap_places
+from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Strip, TapRange, row_tiles, tap_places
 
 
 def windows() -> Iterator[SlidingWindow]:
@@ -108,3 +108,9 @@ def test_stretches_inside_stand_together_and_read_whole_registers() -> None:
     found = stretches(SlidingWindow(1000, 3, 2, 1, 1, 1), 8, 4)
     assert found == [Stretch(0, 1, 8, 1, 16), Stretch(8, 61, 8, 0, 20), Stretch(496, 1, 4, 0, 9)]
     assert stretches(SlidingWindow(1000, 3, 1, 1, 0, 0), 8, 4)[0] == Stretch(0, 124, 8, 0, 12)
+
+
+def test_elements_that_touch_are_read_at_once() -> None:
+    window = SlidingWindow(20, 2, 1, 2, 0, 0)
+    places = tap_places(window, [TapRange(0, 2, 0, 2)])
+    assert [(place.strip, place.offset) for place in places] == [(Strip(0, 4), 0), (Strip(0, 4), 2)]

@@ -15,8 +15,7 @@ import aotc
 from aotc.errors import CompileError
 from aotc.frontend.onnx import registry
 from aotc.model import extensions
-from aotc.passes.fuse import cost
-from aotc.passes.kernel import strategy
+from aotc.passes.kernel import scalar_cost, strategy
 from aotc.pipeline import phases, universe
 
 DIALECT = '''
@@ -117,8 +116,8 @@ def _forget() -> None:
         cached.cache_clear()
     strategy.registered.cache_clear()
     strategy.strategies_of.cache_clear()
-    cost._element_costs.clear()  # pyright: ignore[reportPrivateUsage]
-    cost._anchor_reads.clear()  # pyright: ignore[reportPrivateUsage]
+    scalar_cost._element_costs.clear()  # pyright: ignore[reportPrivateUsage]
+    scalar_cost._anchor_reads.clear()  # pyright: ignore[reportPrivateUsage]
     extensions._broken.clear()  # pyright: ignore[reportPrivateUsage]
 
 

@@ -19,9 +19,9 @@ from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.scatter import TopKInMemoryOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.fuse.cost import BRANCH, anchor_reads, element_cost
-from aotc.passes.fuse.fusion_policy import CHEAP, FREE, may_duplicate, may_recompute, recomputing_cost, widens
+from aotc.passes.fuse.fusion_policy import FREE, may_duplicate, may_recompute, recomputing_cost, widens
 from aotc.passes.fuse.reads import reads_of
+from aotc.passes.kernel.scalar_cost import BRANCH, CHEAP, anchor_reads, element_cost
 
 
 def value(*shape: int, element_type: Attribute = f32) -> SSAValue:

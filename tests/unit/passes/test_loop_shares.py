@@ -150,6 +150,8 @@ ALONE = load("w", "x", "c4095") + store("w", "y", "i", "c4095", kind=TABLE)
     [
         (24, 2, ALONE, 1 + 1 / 2),  # threads take turns with the store
         (2, 2, ALONE, 1 + 1 / 2),
+        (3, 2, ALONE, 1 + 2 / 3),  # one of them has two of three
+        (25, 4, ALONE, 1 + 7 / 25),
         (2, 3, ALONE, 2),  # not all of them have one
         (24, 2, load("w", "x", "c4095"), 1),  # all of them do what only reads
         (24, 2, load("w", "z", "c1") + store("w", "u", "c1"), 1 + 1 / 2),

@@ -34,6 +34,41 @@ static const AOTCParameterInfo params[] = {{"a", "a", three, 1, {kDLFloat, 32, 1
                                            {"a", "a_1", NULL, 0, {kDLInt, 8, 1}}};
 static const AOTCFunctionInfo info = {"run", params, 2, 2, 100, 0, 0};
 static const AOTCMetadata metadata = {AOTC_METADATA_VERSION, &info, "m", 1};
+
+/* Two tensors that fill what they are given, and nothing else of the caller's: y = -x. */
+static int32_t Negate(void *args, void *codes, int32_t n, void *value, void *code, void *handle) {
+  const AOTCValue *values = (const AOTCValue *)args;
+  const int8_t *x = (const int8_t *)((const DLTensor *)values[0].v_handle)->data;
+  int8_t *y = (int8_t *)((const DLTensor *)values[1].v_handle)->data;
+  int i;
+  (void)codes, (void)value, (void)code, (void)handle;
+  CHECK(n == 2);
+  for (i = 0; i < AOTC_MEMORY_ALIGNMENT; ++i) y[i] = (int8_t)-x[i];
+  return 0;
+}
+static const int64_t whole_shape[] = {AOTC_MEMORY_ALIGNMENT};
+static const AOTCParameterInfo whole_params[] = {{"x", "x", whole_shape, 1, {kDLInt, 8, 1}},
+                                                 {"y", "y", whole_shape, 1, {kDLInt, 8, 1}}};
+static const AOTCFunctionInfo whole_info = {"run", whole_params, 1, 1, 100, 0, 0};
+static const AOTCMetadata whole_metadata = {AOTC_METADATA_VERSION, &whole_info, "w", 1};
+static const aotc_model_t whole = {Negate, 1, 1, 0, &whole_metadata, NULL};
+
+static void Whole(void) {
+  size_t size = AOTCExecutor_GetMemorySize(&whole), offset;
+  int8_t x[AOTC_MEMORY_ALIGNMENT], y[AOTC_MEMORY_ALIGNMENT];
+  AOTCExecutor executor;
+
+  memset(x, 3, sizeof x);
+  for (offset = 0; offset <= AOTC_MEMORY_ALIGNMENT; ++offset) {
+    uint8_t *block = (uint8_t *)malloc(size + offset);
+    CHECK(AOTCExecutor_Create(&executor, &whole, block + offset, size, NULL, NULL) == kAOTCErrorNone);
+    CHECK(AOTCExecutor_SetInput(&executor, "x", x, sizeof x) == 0 && AOTCExecutor_Run(&executor) == 0);
+    CHECK(AOTCExecutor_GetOutput(&executor, "y", y, sizeof y) == 0 && y[0] == -3 && y[AOTC_MEMORY_ALIGNMENT - 1] == -3);
+    CHECK(AOTCExecutor_SetInput(&executor, "z", x, 0) == kAOTCErrorInvalidArgument);
+    free(block);
+  }
+}
+
 static const AOTCMetadata older = {AOTC_METADATA_VERSION - 1, &info, "m", 1};
 static const aotc_model_t model = {Run, 2, 2, kAOTCCallerWorkspace | kAOTCCallerWeights, &metadata, NULL};
 static const aotc_model_t other = {Run, 2, 2, 0, &older, NULL};
@@ -77,5 +112,6 @@ int main(void) {
     CHECK(AOTCExecutor_Run(&executor) == 42);
     free(block);
   }
+  Whole();
   return 0;
 }

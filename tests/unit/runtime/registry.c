@@ -12,6 +12,7 @@ static int32_t Count(void *a, void *b, int32_t n, void *c, void *d, void *e) {
 }
 
 static const AOTCFunctionEntry own[] = {{"f", One}, {NULL, NULL}};
+static const aotc_model_t model = {One, 0, 0, 0, NULL, own};
 static char names[AOTC_MAX_GLOBAL_FUNCTIONS + 1][8];
 
 int main(void) {
@@ -29,6 +30,13 @@ int main(void) {
   CHECK(AOTCFuncGetGlobal("g", &f) == kAOTCErrorNone && f == Count);
   CHECK(AOTCFuncGetGlobal("gg", &f) == kAOTCErrorUnknownFunction);
   CHECK(AOTCFuncRegisterGlobal(NULL, Count) == kAOTCErrorInvalidArgument);
+  CHECK(AOTCFuncRegisterGlobal("h", NULL) == kAOTCErrorInvalidArgument);
+  CHECK(AOTCFuncGetGlobal(NULL, &f) == kAOTCErrorInvalidArgument);
+  CHECK(AOTCFuncGetGlobal("g", NULL) == kAOTCErrorInvalidArgument);
+  CHECK(AOTCModel_GetFunction(NULL, "f", &f) == kAOTCErrorInvalidArgument);
+  CHECK(AOTCModel_GetFunction(&model, NULL, &f) == kAOTCErrorInvalidArgument);
+  CHECK(AOTCModel_GetFunction(&model, "f", NULL) == kAOTCErrorInvalidArgument);
+  CHECK(AOTCModel_GetFunction(&model, "f", &f) == kAOTCErrorNone && f == One);
   for (i = 2; i < AOTC_MAX_GLOBAL_FUNCTIONS; ++i) {
     sprintf(names[i], "n%d", i);
     CHECK(AOTCFuncRegisterGlobal(names[i], One) == kAOTCErrorNone);

@@ -41,6 +41,18 @@ static const aotc_model_t model = {Run, 1, 2, 0, &metadata, functions};
 static const aotc_model_t needy = {Run, 1, 2, kAOTCCallerWorkspace | kAOTCCallerWeights, &metadata, functions};
 static const aotc_model_t hungry = {Run, 1, 2, kAOTCCallerWorkspace, &metadata, functions};
 
+
+static int32_t Counted(void *args, void *codes, int32_t n, void *value, void *code, void *handle) {
+  (void)args, (void)codes, (void)value, (void)code, (void)handle;
+  return n;
+}
+/* Of as many tensors as there may be of each kind or of both, and one more; its metadata say nothing. */
+enum { kMost = AOTC_RUNTIME_MAX_TENSORS };
+static const uint32_t counts[][2] = {{kMost, 0},     {kMost - 1, 1}, {0, kMost},      {1, kMost},
+                                     {kMost + 1, 0}, {0, kMost + 1}, {UINT32_MAX, 1}, {1, UINT32_MAX}};
+static const AOTCFunctionInfo free_info = {"run", NULL, 0, 0, 0, 0, 0};
+static const AOTCMetadata free_metadata = {AOTC_METADATA_VERSION, &free_info, "f", 1};
+
 static const AOTCMetadata later = {AOTC_METADATA_VERSION + 1, infos, "t", 2};
 static const aotc_model_t newer = {Run, 1, 2, 0, &later, functions};
 
@@ -56,6 +68,8 @@ int main(void) {
   DLDataType pair = {kDLUInt, 16, 2};
   DLContext third = {2, 3};
   DLTensor made;
+  aotc_model_t nothing = {Counted, 0, 0, 0, NULL, NULL};
+  int i;
 
   inputs[0] = AOTCInitializeDLTensor(x, &f32, &cpu, shape, 2);
   outputs[0] = AOTCInitializeDLTensor(y, &f32, &cpu, shape, 2);
@@ -91,6 +105,22 @@ int main(void) {
   CHECK(AOTCRuntime_Run(&needy, inputs, 1, outputs, 2) == kAOTCErrorNoWeights);
   (void)hungry;
 
+  CHECK(AOTCRuntime_RunOn(NULL, inputs, 1, outputs, 2, NULL, NULL, NULL) == kAOTCErrorInvalidArgument);
+  CHECK(AOTCRuntime_Run(&model, inputs, 1, NULL, 2) == kAOTCErrorInvalidArgument);
+  for (i = 0; i < 8; ++i) {
+    static DLTensor many[kMost + 1];
+    aotc_model_t counted = {Counted, 0, 0, 0, NULL, NULL};
+    int expected = counts[i][0] + (uint64_t)counts[i][1] > kMost ? kAOTCErrorTooManyTensors : kMost;
+    counted.num_input_tensors = counts[i][0];
+    counted.num_output_tensors = counts[i][1];
+    CHECK(AOTCRuntime_Run(&counted, many, (int)counts[i][0], many, (int)counts[i][1]) == expected);
+    counted.run_func = NULL;
+    CHECK(AOTCRuntime_Run(&counted, many, (int)counts[i][0], many, (int)counts[i][1]) == kAOTCErrorInvalidArgument);
+  }
+  nothing.caller_memory = kAOTCCallerWorkspace; /* of no bytes is given as any other is */
+  nothing.metadata = &free_metadata;
+  CHECK(AOTCRuntime_Run(&nothing, NULL, 0, NULL, 0) == 1);
+
   CHECK(AOTCModel_GetMetadata(&model) == &metadata && AOTCModel_GetMetadata(NULL) == NULL);
   CHECK(AOTCMetadata_GetFunction(&metadata, NULL) == &infos[0]);
   CHECK(AOTCMetadata_GetFunction(&metadata, "aotc_t_add_0") == &infos[1]);
@@ -98,6 +128,7 @@ int main(void) {
   CHECK(AOTCMetadata_GetParameter(&metadata, 2) == &params[2] && AOTCMetadata_GetParameter(&metadata, 3) == NULL);
   CHECK(AOTCMetadata_GetParameter(&metadata, -1) == NULL && AOTCMetadata_GetParameter(NULL, 0) == NULL);
   CHECK(AOTCMetadata_GetPosition(&metadata, "y") == 1 && AOTCMetadata_GetPosition(&metadata, "x") == -1);
+  CHECK(AOTCMetadata_GetPosition(&metadata, NULL) == -1 && AOTCMetadata_GetPosition(NULL, "y") == -1);
   CHECK(AOTCParameterInfo_GetBytes(&params[0]) == 16 && AOTCParameterInfo_GetBytes(&params[2]) == 1);
 
   CHECK(AOTCModel_GetMetadata(&newer) == NULL && AOTCMetadata_GetPosition(&later, "y") == -1);

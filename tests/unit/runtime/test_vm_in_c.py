@@ -18,12 +18,12 @@ from vm_programs import SUMMED, emit_fibonacci, many_instructions, sealed
 from aotc.vm import ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place
 
 HERE = Path(__file__).parent
+SOURCES = [RUNTIME / name for name in ("aotc_vm.c", "aotc_vm_check.c", "aotc_vm_builtins.c", "aotc_registry.c")]
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sources = [RUNTIME / name for name in ("aotc_vm.c", "aotc_vm_check.c", "aotc_vm_builtins.c", "aotc_registry.c")]
-    return build(tmp_path_factory.mktemp("vm"), HERE / "vm.c", *sources)
+    return build(tmp_path_factory.mktemp("vm"), HERE / "vm.c", *SOURCES)
 
 
 def run(
@@ -60,6 +60,53 @@ def call(name: str, operands: Callable[[ExecBuilder], Sequence[Any]], num_inputs
         ib.emit_ret(ib.r(num_inputs))
 
     return function(emit, num_inputs)
+
+
+def interface() -> Executable:
+    """An even number of functions, of which the first calls a builtin: that would be found behind their table."""
+    ib = ExecBuilder()
+    with ib.function("moves", num_inputs=1):
+        again = ib.label()
+        ib.emit_call("vm.builtin.move", [ib.imm(4000)], dst=ib.r(1))
+        ib.place(again)
+        ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(2))
+        ib.emit_call("vm.builtin.sub", [ib.r(1), ib.imm(1)], dst=ib.r(1))
+        ib.emit_call("vm.builtin.equal", [ib.r(1), ib.imm(0)], dst=ib.r(3))
+        ib.emit_if(ib.r(3), again)
+        ib.emit_ret(ib.r(2))
+    with ib.function("vm.own", num_inputs=1):
+        ib.emit_ret(ib.r(0))
+    with ib.function("call", num_inputs=1):
+        ib.emit_call("vm.own", [ib.r(0)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+    with ib.function("main", num_inputs=1):
+        ib.emit_call("vm.own", [ib.r(0)], dst=ib.r(1))
+        ib.emit_call("vm.builtin.add", [ib.r(1), ib.imm(1)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+    with ib.function("keep"):
+        ib.emit_call("two", [np.zeros(2, "int8"), ib.imm(5)], dst=ib.r(0))
+        ib.emit_ret(ib.r(0))
+    with ib.function("two", num_inputs=2):
+        ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(0))
+        ib.emit_ret(ib.r(1))
+    with ib.function("handles"):
+        ib.emit_call("vm.builtin.move", [ib.imm(0)], dst=ib.r(0))
+        for name in ("xm.f", "vx.f", "vmxf", "vm.f"):
+            ib.emit_call(name, dst=ib.r(1))
+            ib.emit_call("vm.builtin.add", [ib.r(0), ib.r(1)], dst=ib.r(0))
+        ib.emit_ret(ib.r(0))
+    with ib.function("same"):
+        ib.emit_call("address", [place(8, "int8", [2])], dst=ib.r(0))
+        ib.emit_call("is_address", [ib.r(0)], dst=ib.r(0))
+        ib.emit_ret(ib.r(0))
+    return ib.get()
+
+
+def test_the_interface_and_the_builtins(tmp_path: Path) -> None:
+    """Every refusal, and the memory that a call takes to the byte; builtins called as packed functions are."""
+    (tmp_path / "x.vm").write_bytes(interface().to_bytes())
+    subprocess.run([build(tmp_path, HERE / "machine.c", *SOURCES), tmp_path / "x.vm"], check=True)
+    subprocess.run([build(tmp_path, HERE / "builtins.c", *SOURCES)], check=True)
 
 
 def fibonacci() -> Executable:

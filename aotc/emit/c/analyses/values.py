@@ -3,10 +3,11 @@ which values are vectors, how long they are, which operations are about them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import FixedBitwidthType, VectorType
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FixedBitwidthType, IntegerType, VectorType, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
@@ -112,3 +113,24 @@ def size(value: SSAValue) -> int:
 def concerns(op: Operation) -> bool:
     """Whether an operation takes or makes vectors, or is about them only."""
     return isinstance(op, aot.PrefetchOp) or any(map(is_vector, (*op.operands, *op.results)))
+
+
+def constants_of_sums(function: func.FuncOp) -> Iterator[SSAValue]:
+    """Vectors of integers, none of them 0, that loops take which carry vectors. Of factors and distances of shifts
+    compilers make other instructions."""
+    for loop in function.walk():
+        if isinstance(loop, scf.ForOp) and any(map(is_vector, loop.iter_args)):
+            for op in loop.body.walk():
+                yield from filter(_is_constant_term, op.operands)
+
+
+def _is_constant_term(value: SSAValue) -> bool:
+    op = value.owner
+    if not isinstance(op, arith.ConstantOp) or not isinstance(constant := op.value, DenseIntOrFPElementsAttr):
+        return False
+    kind = constant.get_element_type()
+    is_whole = isinstance(kind, IntegerType) and kind != i1 and all(constant.get_values())
+    return is_whole and all(isinstance(use.operation, _WITH_TERMS) for use in value.uses)
+
+
+_WITH_TERMS = (arith.AddiOp, arith.SubiOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, aot.InstructionOp)

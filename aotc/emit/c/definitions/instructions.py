@@ -25,8 +25,8 @@ MACROS: Final = {name: row for name, row in _NAMES.items() if not (row.on_words 
 """Instructions by the names of their macros."""
 _OF_FLOATS: Final = {each.meaning: each for each in floats.FUNCTIONS.values()}
 _ADD: Final = "aotc_add_"
-_VECTORS: Final = {("x86_64", 512): "__AVX512F__", ("x86_64", 256): "__AVX__", ("x86_64", 128): "__SSE2__"}
-"""The macro that says that registers of so many bits are ones of GCC's `"v"`."""
+X86_VECTORS: Final = {64: "defined(__AVX512F__)", 32: "defined(__AVX__)", 16: "defined(__SSE2__)"}
+"""The condition under which x86 has vector registers of so many bytes."""
 
 
 def macro_name(row: Instruction, *, accumulates: bool = False) -> str:
@@ -128,7 +128,13 @@ def _statement(row: Instruction, parameters: str) -> Variants:
     total = parameters[row.accumulator]
     others = ", ".join(f'"v"({name})' for name in parameters if name != total)
     sum_ = f"({total}) = {macro_name(row)}({', '.join(parameters)})"
-    opaque = f'do {{ {sum_}; __asm__("" : "+v"({total}) : {others}); }} while (0)'
-    flag = _VECTORS.get((row.architecture.name, row.bits))
-    gcc = [] if flag is None else [(f"defined({flag}) && !defined(__clang__)", opaque)]
+    is_x86 = row.architecture.name == "x86_64"
+    gcc = in_registers(row.bits // 8, f'"+v"({total}) : {others}', f"{sum_};") if is_x86 else []
     return [*gcc, ("", f"({sum_})")]
+
+
+def in_registers(size: int, operands: str, before: str = "") -> Variants:
+    """`before`, then an empty statement whose operands must be in registers of so many bytes: for GCC on x86."""
+    text = f'__asm__("" : {operands})'
+    whole = f"do {{ {before} {text}; }} while (0)" if before else text
+    return [(f"{X86_VECTORS[size]} && !defined(__clang__)", whole)] if size in X86_VECTORS else []

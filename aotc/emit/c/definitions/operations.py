@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
-from aotc.emit.c.definitions.instructions import Variants, intrinsics
+from aotc.emit.c.definitions.instructions import X86_VECTORS, Variants, in_registers, intrinsics
 from aotc.emit.c.definitions.meanings import expression
 from aotc.emit.c.syntax.c_types import VectorCType, type_name, vector_of
 from aotc.machines.instructions import INSTRUCTIONS, computing, moving
-from aotc.machines.instructions.floats import FUNCTIONS, Function
+from aotc.machines.instructions.floats import DIVISIONS, FUNCTIONS, Function
 from aotc.machines.instructions.rows import Lanes
 
 _Macro: TypeAlias = tuple[Sequence[str], Variants]
@@ -47,7 +47,6 @@ def _arm(v: VectorCType, name: str, arguments: str, condition: str) -> Variants:
     return _intrinsic(v, condition, f"{name}_{letter}{v.bits}", f"{kind}{v.bits}x{v.lanes}_t", arguments)
 
 
-_FLOATS = {64: "defined(__AVX512F__)", 32: "defined(__AVX__)", 16: "defined(__SSE2__)"}
 _FUSES = {64: "defined(__AVX512F__)", 32: "defined(__FMA__)", 16: "defined(__FMA__)"}
 _SCALAR_FMA = "defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMA{F}) || defined(__riscv_flen)"
 _NEON = "defined(__aarch64__)"
@@ -82,31 +81,21 @@ def _f(vector: VectorCType) -> str:
     return "f" if vector.bits == 32 else ""
 
 
-def _in_registers(v: VectorCType, operands: str, before: str = "") -> Variants:
-    """`before`, then an empty statement whose operands must be in vector registers: for GCC on x86."""
-    flags = {64: "__AVX512F__", 32: "__AVX__", 16: "__SSE2__"}
-    if v.size not in flags:
-        return []
-    text = f'__asm__("" : {operands})'
-    return [
-        (f"defined({flags[v.size]}) && !defined(__clang__)", f"do {{ {before} {text}; }} while (0)" if before else text)
-    ]
-
-
 def _keep_in_register(v: VectorCType) -> _Macro:
     """No instruction; GCC keeps the vector in a register, where it would load it again for every use."""
-    return "v", [*_in_registers(v, '"+v"(v)'), ("", "((void)0)")]
+    return "v", [*in_registers(v.size, '"+v"(v)'), ("", "((void)0)")]
 
 
 def _accumulate(v: VectorCType) -> _Macro:
     """`c += a * b` in the register of `c`: GCC would take that of a factor which is not used again, and run short."""
     sum_ = f"(c) = {v.operation('fma')}(a, b, c)"
-    return "cab", [*_in_registers(v, '"+v"(c) : "v"(a), "v"(b)', f"{sum_};"), ("", f"({sum_})")]
+    return "cab", [*in_registers(v.size, '"+v"(c) : "v"(a), "v"(b)', f"{sum_};"), ("", f"({sum_})")]
 
 
 def _add_to(v: VectorCType) -> _Macro:
-    """`c += x` at once: GCC would add up several x first, and run short of registers."""
-    return "cx", [*_in_registers(v, '"+v"(c)', "(c) += (x);"), ("", "((c) += (x))")]
+    """`c += x` at once, in the register of `c`: GCC would add up several x first, and run short of registers."""
+    sum_ = f"const {v.text} aotc_x = (x); (c) += aotc_x;"
+    return "cx", [*in_registers(v.size, '"+v"(c) : "v"(aotc_x)', sum_), ("", "((c) += (x))")]
 
 
 def _masked(v: VectorCType) -> str:
@@ -137,20 +126,20 @@ def _load_part(v: VectorCType, count: int) -> _Macro:
 def _narrower(v: VectorCType, count: int) -> tuple[Variants, Variants]:
     """A load and a store of the first `count` lanes where they are a narrower register of x86: no mask is needed, and
     the load clears the rest of the whole register."""
-    size, features = count * v.bits // 8, {16: "__SSE2__", 32: "__AVX__", 64: "__AVX512F__"}
+    size = count * v.bits // 8
     names = {
         8: ("_mm_loadl_epi64", "_mm_storel_epi64"),
         16: ("_mm_loadu_si128", "_mm_storeu_si128"),
         32: ("_mm256_loadu_si256", "_mm256_storeu_si256"),
     }
-    if v.size not in features or size not in names or size >= v.size:
+    if v.size not in X86_VECTORS or size not in names or size >= v.size:
         return [], []
     load, store = names[size]
     loaded, stored = f"{load}((const void *)(p))", f"(__m{v.size * 8}i)(v)"
     if (whole := v.size * 8) > 128:
         low = max(size * 8, 128)
         loaded, stored = f"_mm{whole}_zextsi{low}_si{whole}({loaded})", f"_mm{whole}_castsi{whole}_si{low}({stored})"
-    condition = f"defined({features[v.size]})"
+    condition = X86_VECTORS[v.size]
     return [(condition, f"(({v.text}){loaded})")], [(condition, f"{store}((void *)(p), {stored})")]
 
 
@@ -203,7 +192,7 @@ def _fma(v: VectorCType) -> _Macro:
 
 def _sqrt(v: VectorCType) -> _Macro:
     lanes = v.each(lambda i: f"sqrt{_f(v)}((x)[{i}])")
-    return "x", [*_x86(v, "sqrt", "<x>", _FLOATS), *_arm(v, "vsqrtq", "<x>", _NEON), ("", lanes)]
+    return "x", [*_x86(v, "sqrt", "<x>", X86_VECTORS), *_arm(v, "vsqrtq", "<x>", _NEON), ("", lanes)]
 
 
 def _bits(v: VectorCType, text: str) -> str:
@@ -229,7 +218,7 @@ def _function(function: Function) -> _Operation:
     """The instructions that there are for vectors of this size, else the meaning."""
 
     def build(v: VectorCType) -> _Macro:
-        dtype = f"f{v.bits}" if function.is_of_any else "f32"
+        dtype = f"{function.dtypes[0][0]}{v.bits}" if function.is_of_any else "f32"
         parameters, plain = expression(function, dtype, v.lanes)
         rows = computing(function, Lanes(f"{v.letter}{v.bits}", v.lanes))
         return parameters, [*(each for row in rows for each in intrinsics(row, parameters)), ("", plain)]
@@ -333,22 +322,17 @@ def _copied_sign(v: VectorCType) -> str:
     return _bits(v, f"(({v.named('u')})(a) & ~{_sign(v)}) | (({v.named('u')})(b) & {_sign(v)})")
 
 
-def _rounded_up(v: VectorCType) -> str:
-    carry = "((a) % (b) != 0)" if v.letter == "u" else "(((a) % (b) != 0) & (((a) ^ (b)) >= 0))"
-    return f"((a) / (b) - ({v.text}){carry})"
-
-
 OPERATIONS: dict[str, _Operation] = {
     "abs": _abs,
     "accumulate": _accumulate,
     "add_to": _add_to,
-    "ceildiv": _plain("ab", _rounded_up),
+    "ceildiv": lambda v: _function(DIVISIONS["ceildivu" if v.letter == "u" else "ceildiv"])(v),
     "copysign": _plain("ab", _copied_sign),
     "above": _number("max"),
     "below": _number("min"),
     "of_integers": _of_integers,
     "of_lanes": _of_lanes,
-    "floordiv": _plain("ab", lambda v: "((a) / (b) + (((a) % (b) != 0) & (((a) ^ (b)) < 0)))"),
+    "floordiv": _function(DIVISIONS["floordiv"]),
     "fma": _fma,
     "gather": lambda v: _gather(v, v.lanes),
     "keep_in_register": _keep_in_register,

@@ -12,7 +12,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c.analyses.values import root
+from aotc.emit.c.analyses.values import is_vector, root
 from aotc.emit.c.contents.unit import Scope
 from aotc.emit.c.definitions.instructions import macro_name, moving_name
 from aotc.emit.c.expressions.memory import Memory
@@ -93,10 +93,14 @@ class VectorMemory:
             )
         return e
 
-    def streams(self, value: SSAValue) -> bool:
-        """Whether a vector is loaded to be multiplied by several others."""
-        op = value.owner
-        return isinstance(op, aot.TileLoadOp) and op.element_strides() == (1,) and self._is_factor(value)
+    def stays(self, value: SSAValue) -> bool:
+        """Whether a vector is one that compilers would make again for every use: loaded to be multiplied by several
+        others, or a difference that is taken from another, too, to which GCC would add the opposite difference."""
+        op, users = value.owner, [use.operation for use in value.uses]
+        if isinstance(op, aot.TileLoadOp):
+            return op.element_strides() == (1,) and self._is_factor(value)
+        is_taken = any(isinstance(user, arith.SubiOp) and user.rhs is value for user in users)
+        return is_vector(value) and isinstance(op, arith.SubiOp) and is_taken and len(users) > 1
 
     def _is_factor(self, value: SSAValue) -> bool:
         users = [use.operation for use in value.uses]
@@ -107,7 +111,7 @@ class VectorMemory:
         would add up several first, or one whose factors are used again."""
         others = [value for value in op.operands if value is not total]
         if isinstance(op, arith.AddiOp):
-            if not all(isinstance(value.owner, aot.InstructionOp) and _multiplies(value.owner) for value in others):
+            if not all(map(_is_product, others)):
                 return None
             return self.macro("add_to", self.ctype(total), *map(self.scope.operand, (total, *others)))
         if _accumulator(op) is not total or not all(map(self._is_factor, others)):
@@ -145,13 +149,22 @@ class VectorMemory:
         return call("__builtin_prefetch", self.address(op), number_expr(0), number_expr(2), ctype=VOID)
 
 
+def adds_product(op: Operation) -> bool:
+    """Whether it adds a product that an instruction makes."""
+    return isinstance(op, arith.AddiOp) and any(map(_is_product, op.operands))
+
+
 def number_expr(value: int) -> Expr:
     """A small integer as an argument of a macro."""
     return Expr(str(value), Level.UNARY, SIGNED[32], literal=value)
 
 
 def _multiplies(op: Operation) -> bool:
-    return isinstance(op, math.FmaOp) or (isinstance(op, aot.InstructionOp) and op.row.is_product)
+    return isinstance(op, math.FmaOp) or any(map(_is_product, op.results))
+
+
+def _is_product(value: SSAValue) -> bool:
+    return isinstance(value.owner, aot.InstructionOp) and value.owner.row.is_product
 
 
 def _accumulator(op: Operation) -> SSAValue | None:

@@ -20,6 +20,7 @@ from aotc.emit.c.analyses.values import concerns, root
 from aotc.emit.c.contents.unit import PROVIDED, Unit
 from aotc.emit.c.expressions.memory import OPERATIONS
 from aotc.emit.c.expressions.scalars import supports
+from aotc.emit.c.expressions.vector_memory import adds_product
 from aotc.emit.c.expressions.vectors import supports as vector_supports
 from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
 from aotc.emit.c.functions.scope import INLINE
@@ -68,6 +69,7 @@ class FunctionPrinter(ControlFlow):
             self._skips = _is_sequence_of_calls(function.body.block)
             if not self._skips:
                 self._emit(f"int32_t {self._status};")
+        self._keep_constants(function)
         self._block(function.body.block)
         body = without_unused(self._lines, self._declarations)
         mentioned = names_of(body)
@@ -127,7 +129,7 @@ class FunctionPrinter(ControlFlow):
 
     def _vector(self, op: Operation) -> None:
         """A vector operation; a product is written with the sum that it goes into, so that few vectors are live."""
-        if not self._is_summand(op):
+        if not self._is_summand(op) and not any(result in self._values for result in op.results):
             for value in op.operands:
                 if value not in self._values:
                     self._write(cast(Operation, value.owner))
@@ -158,7 +160,15 @@ class FunctionPrinter(ControlFlow):
                 self._emit(assignment(found, e) if accumulation is None else f"{accumulation.text};")
                 self._values[result] = found
                 return
-        self._define(result, e)
+        if self._is_partial_sum(op):
+            self._values[result] = self._local(e.ctype, "acc", e)
+        else:
+            self._define(result, e)
+
+    def _is_partial_sum(self, op: Operation) -> bool:
+        """Whether the next product is added to a sum with one, and nothing else reads it."""
+        users = self._uses(op.results[0])
+        return len(users) == 1 and users[0].parent is op.parent and all(map(adds_product, (op, *users)))
 
     def _is_last_use(self, value: SSAValue, op: Operation) -> bool:
         """Whether `op` is the only user of a value of its own block."""

@@ -19,7 +19,7 @@ from xdsl.traits import is_side_effect_free
 from aotc.dialects import aot
 from aotc.dialects.operations import walk
 from aotc.emit.c.analyses.ranges import Ranges
-from aotc.emit.c.analyses.values import is_mutable, is_vector, may_alias, root
+from aotc.emit.c.analyses.values import constants_of_sums, is_mutable, is_vector, may_alias, root
 from aotc.emit.c.contents.unit import Scope, Unit
 from aotc.emit.c.expressions.memory import Memory, convert_pointer
 from aotc.emit.c.expressions.scalars import Scalars
@@ -128,13 +128,26 @@ class FunctionScope(Scope):
         ctype, e = self._variable(value, e)
         hint = value.name_hint or _name_hint(value)
         name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
-        if self.vectors.streams(value):
-            self._emit(f"{ctype.declare(name)} = {self._convert(e, value, ctype).text};")
-            self._emit(self.vectors.keep_in_register(value, name))
+        if self.vectors.stays(value):
+            self._keep(name, ctype, value, e)
         else:
             self._constant(name, ctype, self._convert(e, value, ctype).text)
         self._values[value] = name_expr(name, ctype, e.unsigned)
         self._pending.discard(value)
+
+    def _keep(self, name: str, ctype: CType, value: SSAValue, e: Expr) -> None:
+        self._emit(f"{ctype.declare(name)} = {self._convert(e, value, ctype).text};")
+        self._emit(self.vectors.keep_in_register(value, name))
+
+    def _keep_constants(self, function: func.FuncOp) -> None:
+        """Declare the constants that loops of sums take at the top, once: compilers make them in every turn."""
+        names: dict[Expr, Expr] = {}
+        for value in dict.fromkeys(filter(self._uses, constants_of_sums(function))):
+            e = self._compose(lambda v=value: self.vectors.build(cast(Operation, v.owner)))
+            if e not in names:
+                names[e] = name_expr(self._name(self._fresh("c")), e.ctype)
+                self._keep(names[e].text, e.ctype, value, e)
+            self._values[value] = names[e]
 
     def _constant(self, name: str, ctype: CType, text: str) -> None:
         qualifier = "" if ctype.kind == "pointer" else "const "

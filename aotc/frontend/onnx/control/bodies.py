@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 import numpy as np
 from onnx import GraphProto, NodeProto
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -20,10 +19,11 @@ from aotc.dialects.graph.compound.control_flow import LoopOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.errors import CompileError, Problem
+from aotc.frontend.emitter import OPERATIONS, erase_unused, location, name_value
 from aotc.frontend.onnx.bodies import free_names
-from aotc.frontend.onnx.node import OPERATIONS, Bound, waiting
+from aotc.frontend.onnx.node import Bound, waiting
 from aotc.frontend.onnx.parts.sequences import Given, Items
-from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
+from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value
 from aotc.model.weight_store import Array, WeightStore
 
 
@@ -74,11 +74,6 @@ class Bodies(ABC):
             action()
         finally:
             self.block, self.builder = outer
-
-
-def location(name: str) -> LocationAttr:
-    """The location of what a node becomes; xDSL cannot read those back that are not ASCII."""
-    return NameLoc(StringAttr(name.encode("ascii", "backslashreplace").decode()), NoneAttr())
 
 
 def captured(value: Value, scope: Scope) -> Value:
@@ -135,13 +130,6 @@ class RegionBody:
                 old.replace_all_uses_with(argument)
                 self.block.erase_arg(old)
             self.captures[value] = argument
-
-
-def erase_unused(block: Block) -> None:
-    """Erase the operations of which nothing reads a result."""
-    for op in reversed(list(block.ops)):
-        if op.results and not any(result.first_use for result in op.results):
-            block.erase_op(op)
 
 
 @dataclass(frozen=True)

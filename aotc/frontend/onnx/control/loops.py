@@ -23,7 +23,7 @@ from aotc.frontend.onnx.control.bodies import ControlNode
 from aotc.frontend.onnx.node import Bound
 from aotc.frontend.onnx.parts.sequences import Given
 from aotc.frontend.onnx.scopes import Poison, Value
-from aotc.frontend.onnx.tensors import MAX_ELEMENTS
+from aotc.model.limits import MAX_ELEMENTS
 from aotc.model.weight_store import Array, WeightStore
 
 MOST_UNROLLED = 32

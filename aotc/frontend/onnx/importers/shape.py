@@ -81,8 +81,7 @@ def eye_like(node: Node) -> SSAValue:
     dtype = node.attr("dtype")
     kind = numpy_dtype(node.element_type(0)) if dtype is None else dtype_of(dtype)
     one, diagonal = node.constant(np.ones((), kind)), node.constant(np.array(node.attr("k", 0), np.int64))
-    upper = node.emit("trilu", one, diagonal, upper=True, shape=node.shape(0))
-    return node.emit("trilu", upper, diagonal, upper=False)
+    return node.emit("trilu", one, diagonal, upper=True, alone=True, shape=node.shape(0))
 
 
 @onnx_op("Reshape")

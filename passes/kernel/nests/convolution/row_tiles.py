@@ -122,7 +122,7 @@ def tap_places(window: SlidingWindow, taps: Iterable[TapRange]) -> list[TapPlace
     places: list[TapPlace] = []
     for tap, first, last in each:
         whole, residue = divmod(tap * window.dilation, window.stride)
-        low, high = next(strip for strip in merged[residue] if strip[0] <= whole + first < strip[1])
+        low, high = next(strip for strip in merged[residue] if whole + first < strip[1])
         strip = Strip(low * window.stride + residue, high - low)
         places.append(TapPlace(tap, first, last, strip, whole + first - low))
     return places

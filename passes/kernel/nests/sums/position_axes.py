@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from aotc.dialects.aot import LANES, STRIP, WORD
-from aotc.dialects.builder import Scalar
+from aotc.dialects.builder import Number, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
@@ -133,9 +133,9 @@ def over_taps(
         if len(taps) == len(bounds):
             return body(taps, now)
         low, high = bounds[len(taps)]
-        if len(taps) < unrolled or low.constant is None or high.constant is None:
+        if len(taps) < unrolled:
             return b.loop(low, high, 1, now, lambda tap, carried: nest([*taps, tap], carried))
-        for tap in range(int(low.constant), int(high.constant)):
+        for tap in range(int(cast(Number, low.constant)), int(cast(Number, high.constant))):
             now = nest([*taps, b.index(tap)], now)
         return now
 

@@ -88,6 +88,14 @@ func.func @picks(%a: vector<16xf32>) {
 
 // -----
 
+// CHECK: elements are i32, found vector<16xi16>
+func.func @rescales(%a: vector<16xi16>) {
+  %p = aot.tile_rescale %a, %a, %a : vector<16xi16>
+  func.return
+}
+
+// -----
+
 // CHECK: elements are integers of 8 bits, found vector<16xi32>
 func.func @lookup_of_words(%a: vector<16xi32>, %t: vector<16x16xi8>) {
   %r = aot.tile_lookup %a, %t {width = 16 : i64} : vector<16xi32>, vector<16x16xi8>

@@ -31,6 +31,8 @@ func.func @tiles(%a: memref<8x64xf32>, %i: index) -> f32 {
 func.func @picks(%a: vector<3x16xi32>, %n: vector<3x16xi32>) {
   // CHECK-NEXT: %p = aot.tile_pick %a, %a, %n : vector<3x16xi32>
   %p = aot.tile_pick %a, %a, %n : vector<3x16xi32>
+  // CHECK-NEXT: %rescaled = aot.tile_rescale %a, %n, %n : vector<3x16xi32>
+  %rescaled = aot.tile_rescale %a, %n, %n : vector<3x16xi32>
   func.return
 }
 

@@ -193,3 +193,14 @@ func.func @zero_point(%x: tensor<4xf32>, %s: tensor<f32>, %z: tensor<2x4xi8>, %t
   %3 = graph.dequantize %z, %t, %0 {axis = 1 : i64, block_size = 0 : i64, to = f32} : (tensor<2x4xi8>, tensor<4xf32>, tensor<4xi8>) -> tensor<2x4xf32>
   func.return %2, %3 : tensor<1x4xi32>, tensor<2x4xf32>
 }
+
+// Requantised as TFLite does.
+// UNSIGNED-LABEL: func.func @doubling
+// UNSIGNED:       [[Q:%.*]] = graph.doubling_requantize %x, %f, %s {axis = 1 : i64, zero_point = 125 : i64, low = 0 : i64, high = 255 : i64, to = ui8}
+// UNSIGNED-NEXT:  graph.matmul [[Q]], %w {{{.*}}lhs_zero_point = 125 : i64}
+func.func @doubling(%x: tensor<1x4xi32>, %f: tensor<i32>, %s: tensor<i32>) -> tensor<1x4xi32> attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<4x4xi8>
+  %0 = graph.doubling_requantize %x, %f, %s {axis = 1 : i64, zero_point = -3 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x4xi32>, tensor<i32>, tensor<i32>) -> tensor<1x4xi8>
+  %1 = graph.matmul %0, %w {accumulator = i32, lhs_zero_point = -3 : i64} : (tensor<1x4xi8>, tensor<4x4xi8>) -> tensor<1x4xi32>
+  func.return %1 : tensor<1x4xi32>
+}

@@ -14,6 +14,7 @@ builtin.module attributes {aot.name = "kws"} {
     func.return
   }
   func.func private @expf(f32) -> f32
+  func.func private @fir_0(memref<4xf32>) -> () attributes {aot.kernel}
 }
 
 // CHECK:      func.func @aotc_kws_run(%x: memref<4xf32>)
@@ -23,3 +24,4 @@ builtin.module attributes {aot.name = "kws"} {
 // CHECK:      func.func private @expf(f32) -> f32
 
 // EXPORT:     func.func @aotc_kws_relu_0(
+// EXPORT:     func.func private @aotc_kws_fir_0(memref<4xf32>) -> ()

@@ -29,6 +29,7 @@ from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.mathematics.step_pairing import check_pairing, pair_steps
 from aotc.passes.integers import pair_steps as pair_steps_pass
+from aotc.passes.kernel import strategy
 from aotc.passes.kernel.costs.dot_cost import PanelSteps, paired_cycles, paired_schedule
 from aotc.pipeline.options import CompileOptions
 
@@ -136,8 +137,13 @@ _CONV = """func.func @main(%x: tensor<1x64x14x14xi8>) -> tensor<1x64x7x7xi32> at
 }"""
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("measured", ["algorithms", "schedules", None])
-def test_measured_decisions_take_precedence(measured: str | None, tmp_path: Path) -> None:
+def test_measured_decisions_take_precedence(
+    measured: str | None, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a strategy keeps the weight packed or not."""
+    monkeypatch.setattr(strategy, "keeps_packed", lambda *_: packed)
     ctx = new_context()
     module = Parser(ctx, _CONV).parse_module()
     (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))

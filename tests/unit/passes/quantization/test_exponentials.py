@@ -9,7 +9,7 @@ import pytest
 from xdsl.dialects.builtin import TensorType, i8, i16, i32, i64
 from xdsl.ir import Block
 
-from aotc.dialects.graph.quantized.averages import FixedSoftmaxOp
+from aotc.dialects.graph.quantized.softmax import FixedSoftmaxOp
 from aotc.passes.graph.fix_softmax import exponentials
 
 Array = np.ndarray[Any, Any]

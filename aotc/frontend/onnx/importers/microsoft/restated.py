@@ -43,9 +43,10 @@ def expand_dims(node: Node) -> Tensor:
 
 def _scaled(x: Tensor, name: str, default: float | None = None) -> Tensor:
     """x times an attribute."""
-    factor = x.node.attr(name, default)
+    node: Node = x.node
+    factor = node.attr(name, default)
     if factor is None:
-        x.node.fail("missing-attribute", f"the attribute {name} is missing", "the operator requires it")
+        node.fail("missing-attribute", f"the attribute {name} is missing", "the operator requires it")
     return x if factor == 1 else x * factor
 
 

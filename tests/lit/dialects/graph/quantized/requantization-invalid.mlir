@@ -184,6 +184,23 @@ func.func @case_8(%x: tensor<4xi32>, %f: tensor<f32>, %s: tensor<i32>) {
 
 // -----
 
+// Sums of others are narrow.
+// CHECK: the result has element type i32, expected an integer of 2 to 16 bits
+func.func @case_wide(%x: tensor<4xi32>, %f: tensor<f32>) {
+  %0 = graph.requantize %x, %f {axis = 0, zero_point = 0, low = -128, high = 127, to = i32} : (tensor<4xi32>, tensor<f32>) -> tensor<4xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: table must have 1 to 256 entries, found 257
+func.func @case_softmax(%x: tensor<4xi8>, %e: tensor<257xi32>) {
+  %0 = graph.doubling_softmax %x, %e {axes = array<i64: 0>, zero_point = -128, low = -128, high = 127, to = i8} : (tensor<4xi8>, tensor<257xi32>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
 // CHECK: (4,) factors and () shifts
 func.func @case_9(%x: tensor<4xi32>, %f: tensor<4xi32>, %s: tensor<i32>) {
   %0 = graph.doubling_requantize %x, %f, %s {axis = 0, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<4xi32>, tensor<i32>) -> tensor<4xi8>

@@ -62,10 +62,14 @@ func.func private @fixed(%x: memref<4xi32>, %f: memref<4xi32>, %out: memref<4xi8
 // CHECK-NEXT: graph.fixed_add %x, %t {x_factor = -5 : i64, y_factor = 1 : i64, offset = 7 : i64, shift = 4 : i64, even = false, zero_point = 0 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<2x4xi8>, tensor<4xi32>) -> tensor<2x4xi8>
 // CHECK-NEXT: graph.fixed_softmax %x, %e {axes = array<i64: 1>, accumulator = i64, factor = 3 : i64, shift = 10 : i64, zero_point = 0 : i64, low = 0 : i64, high = 255 : i64, to = ui8} : (tensor<2x4xi8>, tensor<40xi32>) -> tensor<2x4xui8>
 // CHECK-NEXT: graph.doubling_requantize %t, %t, %t {axis = 0 : i64, zero_point = 1 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi8>
+// CHECK-NEXT: graph.doubling_requantize %t, %t, %t {axis = 0 : i64, zero_point = 0 : i64, low = -2147483648 : i64, high = 2147483647 : i64, to = i32} : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+// CHECK-NEXT: graph.doubling_softmax %x, %e {axes = array<i64: 1>, zero_point = -128 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<2x4xi8>, tensor<40xi32>) -> tensor<2x4xi8>
 func.func @sums(%x: tensor<2x4xi8>, %t: tensor<4xi32>, %e: tensor<40xi32>) {
   %0 = graph.fixed_add %x, %t {x_factor = -5, y_factor = 1, offset = 7, shift = 4, even = false, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<2x4xi8>, tensor<4xi32>) -> tensor<2x4xi8>
   %1 = graph.fixed_softmax %x, %e {axes = array<i64: 1>, accumulator = i64, factor = 3, shift = 10, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<2x4xi8>, tensor<40xi32>) -> tensor<2x4xui8>
   %2 = graph.doubling_requantize %t, %t, %t {axis = 0, zero_point = 1, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi8>
+  %3 = graph.doubling_requantize %t, %t, %t {axis = 0, zero_point = 0, low = -2147483648, high = 2147483647, to = i32} : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %4 = graph.doubling_softmax %x, %e {axes = array<i64: 1>, zero_point = -128, low = -128, high = 127, to = i8} : (tensor<2x4xi8>, tensor<40xi32>) -> tensor<2x4xi8>
   func.return
 }
 

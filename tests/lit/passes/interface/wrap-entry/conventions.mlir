@@ -39,6 +39,7 @@ builtin.module attributes {aot.name = "m", aot.plan = {peak_bytes = 64 : i64, lo
 // PACKED-NEXT:  aot.require %1
 // PACKED:       %[[UINT:.*]] = arith.constant 1 : i8
 // PACKED:       %[[WS:.*]] = aot.field %{{.*}}[2] "v_handle"
+// PACKED:       aot.is_aligned %[[WS]] to 16
 // PACKED:       %[[S:.*]] = func.call @aotc_m_run(%{{.*}}, %{{.*}}, %[[WS]], %resource_handle)
 // PACKED-NEXT:  func.return %[[S]] : i32
 // PACKED:     aot.global @aotc_m_shape_0 : i64 = [2 : i64, 4 : i64] {sym_visibility = "private"}

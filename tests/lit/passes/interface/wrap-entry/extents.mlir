@@ -49,6 +49,8 @@ builtin.module attributes {aot.name = "m"} {
 // CHECK:        %[[S:.*]] = func.call @aotc_m_run(%[[X]], %[[A32]], %[[B32]], %[[Z]], %[[C32]], %{{.*}}, %resource_handle)
 // CHECK-NEXT:   func.return %[[S]] : i32
 // CHECK:      aot.global @aotc_m_shape_0 : i64 = [-1 : i64, 3 : i64, -1 : i64]
+// An operator that is not packed is none of the functions that have names.
+// CHECK:      aot.global @aotc_m_functions : !aot.struct<"AOTCFunctionEntry"> = {{\[\[}}"run", @aotc_m_run_packed], ["get_model_metadata", @aotc_m_get_model_metadata], [unit, unit]]
 // CHECK:      aot.global @aotc_m_model_packed : !aot.struct<"AOTCModel"> = {{\[}}[@aotc_m_run_packed, 2 : i32, 1 : i32,
 
 // TYPED:      func.func @aotc_m_run(%x: {{.*}}, %x_dim0: i32 {aot.dim = 0 : i64}, %x_dim2: i32 {aot.dim = 2 : i64}, %z: {{.*}}, %z_dim0: i32 {aot.dim = 0 : i64}, %y:

@@ -156,3 +156,20 @@ func.func @padded(%x: tensor<1x3x6xf32>) -> (tensor<1x33x6xf32>, tensor<1x33x6xf
   %4 = graph.relu %3 : (tensor<1x33x6xf32>) -> tensor<1x33x6xf32>
   func.return %2, %4 : tensor<1x33x6xf32>, tensor<1x33x6xf32>
 }
+
+// -----
+
+// Single elements are parameters of larger tensors only.
+// CHECK-LABEL: func.func @single
+// CHECK:       %[[X:.*]] = graph.blocked_conv
+// CHECK:       %[[Y:.*]] = graph.pack %y
+// CHECK:       %[[S:.*]] = graph.add %[[X]], %[[Y]] : {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK:       %[[R:.*]] = graph.relu %[[S]]
+// CHECK:       graph.unpack %[[R]] {{.*}}shape = array<i64: 1, 1, 1>} : (tensor<1x1x1x16xf32>) -> tensor<1x1x1xf32>
+func.func @single(%x: tensor<1x3x1xf32>, %y: tensor<1x1x1xf32>) -> tensor<1x1x1xf32> attributes {aot.entry} {
+  %w = graph.constant dense<1.0> : tensor<1x3x1xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 1, unroll = 4, order = rows>} : (tensor<1x3x1xf32>, tensor<1x3x1xf32>) -> tensor<1x1x1xf32>
+  %1 = graph.add %0, %y : (tensor<1x1x1xf32>, tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+  %2 = graph.relu %1 : (tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+  func.return %2 : tensor<1x1x1xf32>
+}

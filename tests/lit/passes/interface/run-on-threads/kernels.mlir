@@ -8,9 +8,11 @@ builtin.module attributes {aot.name = "kws", aot.threads = 3 : i64} {
     func.return %0 : i32
   }
   // CHECK-LABEL: func.func private @aotc_kws_conv_0(%x: !aot.ptr<f32> {aot.noalias, aot.readonly}, %y: !aot.ptr<f32> {aot.noalias}, %thread: i32 {aot.name = "thread"}) -> i32
-  // CHECK:         arith.index_cast %thread : i32 to index
+  // CHECK-NEXT:    arith.index_cast %thread : i32 to index
+  // CHECK-NEXT:    arith.index_cast %thread : i32 to index
   func.func private @aotc_kws_conv_0(%x: !aot.ptr<f32> {aot.noalias, aot.readonly}, %y: !aot.ptr<f32> {aot.noalias}) -> i32 attributes {aot.kernel, aot.convention = #aot<convention unpacked>} {
     %t = aot.thread
+    %u = aot.thread
     %0 = arith.constant 0 : i32
     func.return %0 : i32
   }

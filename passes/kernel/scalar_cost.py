@@ -20,6 +20,8 @@ BRANCH = 8
 """The cost of a branch, in arithmetic operations: it also prevents vectorisation by compilers."""
 FUNCTION = 20
 """The cost of a mathematical function (exp, erf, sqrt...) or a division, in arithmetic operations."""
+CHEAP = 12
+"""Arithmetic operations worth repeating at every read to keep a tensor narrow in memory: a dequantisation."""
 
 _CHEAP_FUNCTIONS = (math_dialect.AbsFOp, math_dialect.FloorOp, math_dialect.CeilOp, math_dialect.RoundEvenOp)
 _DIVISIONS = (arith.DivfOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)

@@ -1,0 +1,249 @@
+"""From a checked .tflite model to the `import` phase: one function of graph operations on tensors of static shape.
+
+An operator that cannot be imported is noted and its outputs poisoned, so that one run finds every such operator.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotc.dialects.aot.contract import ENTRY, Argument, model_module, set_arguments, set_results
+from aotc.dialects.constants import constant_op
+from aotc.dialects.dtypes import dtype_name, element_type
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.errors import AotcError, CompileError, OutOfMemoryError, Problem, gathered, warn
+from aotc.frontend.emitter import Tensor, erase_unused, location, name_value
+from aotc.frontend.tflite import file
+from aotc.frontend.tflite.node import First, Node, Value
+from aotc.frontend.tflite.registry import IMPORTERS, MOVING, Result, load_importers
+from aotc.model.naming import c_identifier, distinct_names
+from aotc.model.weight_store import Array, WeightStore
+
+logger = logging.getLogger(__name__)
+
+
+def import_model(model: file.Model, ctx: Context, *, name: str | None = None, real: bool = False) -> builtin.ModuleOp:
+    """The module of the `import` phase; constants go to the WeightStore of `ctx`.
+
+    `name` (else the file's) becomes the C identifier `aot.name`. Quantised operators compute as TFLite's reference
+    kernels, or where they are to be `real` with the numbers that integers stand for, and are raised as those of ONNX
+    models are. Raises CompileError with every problem found.
+    """
+    load_importers()
+    return _Importer(model, WeightStore.of(ctx), real=real).module(name or model.name)
+
+
+def summarize(model: file.Model) -> dict[str, Any]:
+    """A model as it is in its file, as plain data: name, inputs, outputs, operators, sizes in bytes."""
+    graph = model.graphs[0]
+    constants = {id(each.data): each for one in model.graphs for each in one.tensors if each.data is not None}
+    return {
+        "name": model.name,
+        "producer": model.description,
+        "inputs": [_tensor(graph.tensors[place]) for place in graph.inputs],
+        "outputs": [_tensor(graph.tensors[place]) for place in graph.outputs],
+        "operators": dict(sorted(Counter(each.code for one in model.graphs for each in one.operators).items())),
+        "functions": [one.name for one in model.graphs[1:]],
+        "parameters": sum(math.prod(each.shape) for each in constants.values()),
+        "weights_bytes": sum(each.data.size for each in constants.values() if each.data is not None),
+    }
+
+
+def _tensor(tensor: file.Tensor) -> dict[str, Any]:
+    return {"name": tensor.name, "dtype": tensor.dtype or tensor.kind.lower(), "shape": list(tensor.shape)}
+
+
+def names_of(model: file.Model) -> tuple[list[str], list[str]]:
+    """The names of inputs and of outputs, each once."""
+    graph = model.graphs[0]
+    given = [graph.tensors[place].name or f"tensor_{place}" for place in (*graph.inputs, *graph.outputs)]
+    distinct = distinct_names(given)
+    return distinct[: len(graph.inputs)], distinct[len(graph.inputs) :]
+
+
+class _Importer:
+    """The import of one model."""
+
+    def __init__(self, model: file.Model, store: WeightStore, *, real: bool) -> None:
+        self.model, self.store, self.real = model, store, real
+        store.given = model.size
+        self.block = Block()
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        self.problems: list[Problem] = []
+        self.notes: list[Problem] = []
+        self.graph = model.graphs[0]
+        self.values: dict[int, Value | None] = {}
+        """By the number of the tensor; None of an operator that could not be imported."""
+
+    def module(self, name: str) -> builtin.ModuleOp:
+        """The whole model as a module."""
+        inputs, outputs = names_of(self.model)
+        arguments = [self._argument(place, given) for place, given in zip(self.graph.inputs, inputs, strict=True)]
+        for place, operator in enumerate(self.graph.operators):
+            self._operator(operator, place)
+        found = [self._output(place) for place in self.graph.outputs]
+        if self.problems:
+            raise CompileError(gathered(self.problems))
+        for problem in self.notes:
+            warn(problem)
+        results = [value for value in found if value is not None]
+        self.builder.insert(ReturnOp(*results))
+        erase_unused(self.block)
+        kind = builtin.FunctionType.from_lists(self.block.arg_types, [value.type for value in results])
+        function = FuncOp("main", kind, Region(self.block))
+        set_arguments(function, arguments)
+        declared = [
+            self._described(given, self.graph.tensors[place])
+            for given, place in zip(outputs, self.graph.outputs, strict=True)
+        ]
+        set_results(function, declared)
+        ENTRY.set(function)
+        return model_module([function], c_identifier(name))
+
+    def _argument(self, place: int, name: str) -> Argument:
+        """Make an input an argument of the block."""
+        tensor = self.graph.tensors[place]
+        if not tensor.dtype:
+            what = f"input {name!r} has elements of type {tensor.kind}"
+            self.problems.append(Problem("unsupported-type", what))
+            self.values[place] = None
+            return Argument(name=name, dtype="float32")
+        if 0 in tensor.shape:
+            self.problems.append(Problem("empty-input", f"input {name!r} has no elements", f"{list(tensor.shape)}"))
+        argument = self.block.insert_arg(TensorType(element_type(tensor.dtype), tensor.shape), len(self.block.args))
+        name_value(argument, name)
+        self.values[place] = Value(tensor, argument)
+        return self._described(name, tensor)
+
+    def _described(self, name: str, tensor: file.Tensor) -> Argument:
+        found = Argument(name=name, dtype=tensor.dtype)
+        if (numbers := tensor.quantization) is not None and numbers.is_single:
+            found.scale, found.zero_point = float(numbers.scales.item()), int(numbers.zero_points.item())
+        return found
+
+    def _output(self, place: int) -> SSAValue | None:
+        """The value of an output; None where a problem says why there is none."""
+        value = self._value(place)
+        if value is None:
+            if place not in self.values:
+                what = f"output {self.graph.tensors[place].name!r} is computed by no operator"
+                self.problems.append(Problem("invalid-model", what, fix="make or download the model again"))
+            return None
+        return self._node(None, "", place, [value]).input(0)
+
+    def _value(self, place: int) -> Value | None:
+        """A tensor of the model; None where it is not there (yet), or could not be imported."""
+        tensor = self.graph.tensors[place]
+        if place not in self.values and tensor.data is not None and tensor.dtype and not tensor.is_sparse:
+            known = tensor.array()
+            self.values[place] = Value(tensor, known=known, constant=lambda array: self._constant(array, tensor))
+        return self.values.get(place)
+
+    def _constant(self, array: Array, tensor: file.Tensor) -> SSAValue:
+        op = constant_op(np.ascontiguousarray(array).reshape(array.shape), tensor.name, self.store)
+        value = self.builder.insert(op).result
+        name_value(value, tensor.name)
+        return value
+
+    def _node(self, operator: file.Operator | None, name: str, place: int, inputs: Sequence[Value | None]) -> Node:
+        outputs = (place,) if operator is None else operator.outputs
+        results = [self.graph.tensors[each] for each in outputs if each >= 0]
+        return Node(
+            name=name or results[0].name,
+            op_type="" if operator is None else operator.code,
+            outputs=[each.name for each in results],
+            builder=self.builder,
+            store=self.store,
+            location=location(name or results[0].name),
+            notes=self.notes,
+            inputs=list(inputs),
+            results=results,
+            options=None if operator is None else operator.options,
+            custom_options=b"" if operator is None else operator.custom_options,
+            real=self.real and operator is not None and operator.code not in MOVING,
+        )
+
+    def _operator(self, operator: file.Operator, place: int) -> None:
+        """Import an operator; what goes wrong is noted, and its outputs are poisoned."""
+        outputs = [each for each in operator.outputs if each >= 0]
+        first = self.graph.tensors[outputs[0]].name.partition(";")[0] if outputs else ""
+        name = first or f"{operator.code.lower()}_{place}"
+        given = [None if each < 0 else self._value(each) for each in operator.inputs]
+        found = self._unsupported(operator, outputs)
+        is_poisoned = any(each >= 0 and self._value(each) is None for each in operator.inputs)
+        self.values.update(dict.fromkeys(outputs))
+        if found is not None:
+            self.problems.append(replace(found, node=name, op_type=operator.code))
+        if found is not None or is_poisoned:
+            return
+        try:
+            node = self._node(operator, name, place, given)
+            made = IMPORTERS[operator.code](node)
+            values = list(made) if isinstance(made, Sequence) else [made]
+            for each, tensor, value in zip(outputs, node.results, values, strict=True):
+                self.values[each] = None if value is None else self._result(node, tensor, value)
+        except AotcError as error:
+            self.problems += [replace(each, node=each.node or name) for each in error.problems]
+        except ShapeError as error:
+            self.problems.append(Problem("invalid-node", str(error), node=name, op_type=operator.code))
+        except MemoryError as error:
+            what = "there is not enough memory to import it"
+            raise OutOfMemoryError("out-of-memory", what, str(error), node=name, op_type=operator.code) from error
+        except Exception as error:
+            logger.debug("importing %s (%s)", name, operator.code, exc_info=True)
+            what, fix = "the operator cannot be imported", "its options or tensors may be malformed"
+            why = f"{type(error).__name__}: {error}"
+            self.problems.append(Problem("invalid-node", what, why, fix, name, operator.code))
+
+    def _unsupported(self, operator: file.Operator, outputs: Sequence[int]) -> Problem | None:
+        """The problem of an operator that nothing gives a meaning to, or of a tensor of it."""
+        if operator.code not in IMPORTERS:
+            what = f"the {'custom ' if operator.is_custom else ''}operator is not supported"
+            return Problem("unsupported-operator", what, fix="compute it outside of the model")
+        if not outputs:
+            return Problem("invalid-model", "it has no output", fix="make or download the model again")
+        for place in (*operator.inputs, *outputs):
+            if place >= 0 and not (tensor := self.graph.tensors[place]).dtype:
+                what = f"the tensor {tensor.name!r} has elements of type {tensor.kind}"
+                return Problem("unsupported-type", what, "there are no kernels for them")
+            if place >= 0 and self.graph.tensors[place].is_sparse:
+                what = f"the tensor {self.graph.tensors[place].name!r} is sparse"
+                return Problem("unsupported-type", what, "there are no kernels for such weights", "store it densely")
+        for place in operator.inputs:
+            if place >= 0 and self._value(place) is None and place not in self.values:
+                what = f"it reads the tensor {self.graph.tensors[place].name!r}, which no operator before it computes"
+                return Problem("invalid-model", what, fix="make or download the model again")
+        return None
+
+    def _result(self, node: Node, tensor: file.Tensor, made: Result) -> Value:
+        """An output of an operator; quantised again where the operator was given real numbers."""
+        is_first = isinstance(made, First)
+        value = made.value if isinstance(made, First) else made
+        value = value.value if isinstance(value, Tensor) else value
+        assert value is not None
+        if node.real and tensor.quantization is not None and tensor.dtype != "float32":
+            scale, point = node.quantization(tensor)
+            given = node.constant(np.asarray(scale)), node.constant(np.array(point, tensor.dtype))
+            value = node.emit("quantize", value, *given, axis=0, block_size=0, to=element_type(tensor.dtype))
+        shape = shape_of(value)
+        shape = tuple(shape[axis] for axis in (0, 2, 3, 1)) if is_first else shape
+        if shape != tensor.shape or element_type_of(value) != element_type(tensor.dtype):
+            what = f"the model declares {tensor.name!r} as {tensor.dtype} {list(tensor.shape)}"
+            why = f"it is computed as {dtype_name(element_type_of(value))} {list(shape)}"
+            raise CompileError("contradicted-type", what, why, "make the model again", node.name, node.op_type)
+        name_value(value, tensor.name)
+        return Value(tensor, first=value) if is_first else Value(tensor, last=value)

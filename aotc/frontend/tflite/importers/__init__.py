@@ -1,0 +1,1 @@
+"""One function for each operator of TensorFlow Lite, in the module of its family."""

@@ -1,0 +1,100 @@
+"""Averages, extremes and sums: of windows, and along axes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+
+from aotc.frontend.emitter import Tensor
+from aotc.frontend.tflite.arithmetic import Multiplier, divided, doubling_product
+from aotc.frontend.tflite.node import PLACES, TO_LAST, First, Node
+from aotc.frontend.tflite.registry import tflite_op
+from aotc.frontend.tflite.windows import window_attributes
+from aotc.model.weight_store import Array
+
+
+def _window(node: Node) -> dict[str, list[int]]:
+    kernel = [node.option("FilterHeight"), node.option("FilterWidth")]
+    return {"kernel": kernel, **window_attributes(node, node.channels_first(0).shape[2:], kernel)}
+
+
+@tflite_op("MAX_POOL_2D", moves=True)
+def max_pool_2d(node: Node) -> First:
+    node.require_type(0, "float32", "int8")
+    result = node.channels_first(0).emit("max_pool", ceil=False, **_window(node))
+    if not node.is_quantized:
+        return First(node.activated(result))
+    low, high = node.clamp()
+    result = result if low == -128 else result.at_least(low)
+    return First(result if high == 127 else result.at_most(high))
+
+
+@tflite_op("AVERAGE_POOL_2D")
+def average_pool_2d(node: Node) -> First:
+    node.require_type(0, "float32", "int8")
+    x, window = node.channels_first(0), _window(node)
+    if not node.is_quantized:
+        return First(node.activated(x.emit("average_pool", ceil=False, **window, include_pad=False)))
+    counts = np.ones((), np.int64)
+    pads, strides, dilations = (window[name] for name in ("pads", "strides", "dilations"))
+    for axis, (extent, size) in enumerate(zip(x.shape[2:], window["kernel"], strict=True)):
+        positions = (extent + pads[axis] + pads[axis + 2] - (size - 1) * dilations[axis] - 1) // strides[axis] + 1
+        taps = np.arange(positions)[:, None] * strides[axis] - pads[axis] + np.arange(size) * dilations[axis]
+        counts = counts[..., None] * ((taps >= 0) & (taps < extent)).sum(1)
+    node.require(counts.size > 0 and bool(counts.min() > 0), "invalid-shape", "a window has no elements")
+    counts = counts.reshape(1, 1, *counts.shape)
+    counts = counts[:1, :1, :1, :1].reshape(()) if bool((counts == counts.flat[0]).all()) else counts
+    node.require(int(counts.max()) <= _MOST_COUNT, "too-large", f"a window has {int(counts.max())} elements")
+    up, by = _quotient(counts)
+    sums = x.emit("sum_pool", ceil=False, **window) * (1 << up)
+    low, high = node.clamp()
+    made = node.constant(by.factors.astype(np.int32)), node.constant((-by.exponents).astype(np.int32))
+    return First(sums.emit("doubling_requantize", *made, axis=0, zero_point=0, low=low, high=high, to=node.to))
+
+
+_MOST_COUNT = 1 << 15
+"""Elements of a window whose mean is a product."""
+
+
+def _quotient(counts: Array) -> tuple[int, Multiplier]:
+    """Quotients of sums of so many bytes, the middle away from zero, as a shift and a product that is rounded twice.
+
+    A sum times 2^up is less than 2^30, so its product is off by less than a half, and is rounded to the whole number
+    that it should be where the quotient is in the middle between two integers; of others it stays on their side of it,
+    being at least 2^up / counts away.
+    """
+    up = 30 - 7 - math.ceil(math.log2(int(counts.max()))) if counts.max() > 1 else 0
+    by = Multiplier.of(2.0**-up / counts)
+    for count in np.unique(counts):
+        sums = np.arange(-128 * count, 127 * count + 1)
+        one = Multiplier.of(2.0**-up / count)
+        exact = np.sign(sums) * ((np.abs(sums) + count // 2) // count)
+        assert bool((divided(doubling_product(sums << up, one.factors), -one.exponents) == exact).all())
+    return up, by
+
+
+@tflite_op("MEAN")
+def mean(node: Node) -> Tensor:
+    """Of integers: their sum, less as many zero points, times the quotient of scales over their number."""
+    node.require_type(0, "float32", "int8")
+    axes = sorted({int(axis) % max(len(node.shape(0)), 1) for axis in node.array(1, "the axes").reshape(-1)})
+    value = node.declared(0)
+    x = node.channels_first(0) if value.made_first else node.tensor(0)
+    along = [PLACES[axis] for axis in axes] if value.made_first else axes
+    if not node.is_quantized:
+        return node.shaped(_ordered(x.reduce("mean", along), value.made_first))
+    (scale, point), (to, _) = node.input_quantization(0), node.quantization(node.results[0])
+    count = math.prod(x.shape[axis] for axis in along)
+    node.require(0 < count < 1 << 24, "too-large", f"the mean of {count} elements")
+    sums = x.cast(i32).reduce("sum", along)
+    sums = sums - point * count if point else sums
+    by = Multiplier.of(np.float64(scale) / np.float64(to))
+    shift = min(count.bit_length() - 1, 32, 31 + int(by.exponents))
+    by = Multiplier((by.factors << shift) // count, by.exponents - shift)
+    return node.shaped(_ordered(node.requantized(sums, by), value.made_first))
+
+
+def _ordered(x: Tensor, is_first: bool) -> Tensor:
+    return x.transpose(TO_LAST) if is_first else x

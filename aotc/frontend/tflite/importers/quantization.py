@@ -1,0 +1,50 @@
+"""Between real numbers and integers, and from integers to others."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+
+from aotc.dialects.dtypes import integer_range
+from aotc.frontend.emitter import Tensor
+from aotc.frontend.tflite.arithmetic import Multiplier
+from aotc.frontend.tflite.importers.elementwise import function
+from aotc.frontend.tflite.node import PLACES, First, Node
+from aotc.frontend.tflite.registry import tflite_op
+from aotc.model.weight_store import Array
+
+
+@tflite_op("QUANTIZE", moves=True)
+def quantize(node: Node) -> Tensor | First:
+    """Of real numbers: their quotient by the scale, the middle between two integers away from zero."""
+    node.require_type(0, "float32", "int8", "uint8")
+    scale, point = node.quantization(node.results[0])
+    low, high = integer_range(node.to)
+    if node.declared(0).tensor.dtype != "float32":
+
+        def table(x: Array) -> Array:
+            own, zero = node.input_quantization(0)
+            return np.clip(Multiplier.of(np.float64(own) / np.float64(scale))(x - zero) + point, low, high)
+
+        return function(node, lambda x: x, table)
+    (x,), ordered = node.alike(0)
+    quotient = x.emit("div", node.constant(np.asarray(scale)))
+    size = quotient.emit("abs")
+    whole = size.emit("floor")
+    whole = whole + (size - whole >= 0.5).cast(x.kind)
+    nearest = (quotient < 0).choose(whole.emit("neg"), whole)
+    nearest = nearest.at_least(float(low - point)).at_most(float(high - point)).cast(i32)
+    return ordered((nearest + point if point else nearest).cast(node.to))
+
+
+@tflite_op("DEQUANTIZE", moves=True)
+def dequantize(node: Node) -> Tensor | First:
+    node.require_type(0, "int8", "uint8", "int16", "float16")
+    (x,), ordered = node.alike(0)
+    tensor = node.declared(0).tensor
+    if tensor.quantization is None:
+        return ordered(x.cast(node.to))
+    axis = tensor.quantization.axis
+    if ordered is First:
+        axis = PLACES[axis]
+    return ordered(Tensor(node, node.dequantized(x.value, tensor, axis)))

@@ -1,0 +1,271 @@
+"""Operators of TensorFlow Lite as importers see them.
+
+Their tensors have channels last, ours of convolutions and pools have them first. A value of rank 4 is made in one of
+both orders, and is there in the other for those who ask; what treats all elements alike takes it as it was made, so
+that between convolutions nothing is transposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Attribute, SSAValue
+
+from aotc.dialects.dtypes import element_type, integer_range
+from aotc.frontend.emitter import Emitter, Tensor
+from aotc.frontend.tflite import file
+from aotc.frontend.tflite.arithmetic import Multiplier, quantized_number
+from aotc.model.weight_store import Array
+
+TO_FIRST = (0, 3, 1, 2)
+"""The permutation that brings channels to the front."""
+TO_LAST = (0, 2, 3, 1)
+PLACES = TO_LAST
+"""Of each axis of a tensor with channels last, where it is with channels first."""
+
+ACTIVATIONS = {0: None, 1: (0.0, np.inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
+"""The real numbers to which fused activations clamp, by their numbers in the schema."""
+
+
+@dataclass(frozen=True)
+class First:
+    """A result of rank 4 with channels first."""
+
+    value: SSAValue | Tensor
+
+
+@dataclass(eq=False)
+class Value:
+    """A value of the model in both orders of axes, as far as it was asked for."""
+
+    tensor: file.Tensor
+    last: SSAValue | None = None
+    """As the model has it, channels last."""
+    first: SSAValue | None = None
+    """Channels first."""
+    known: Array | None = None
+    """Of a constant, as the model has it."""
+    constant: Callable[[Array], SSAValue] | None = None
+    """Makes a constant of an array, where it is one."""
+
+    @property
+    def made_first(self) -> bool:
+        """Whether it was made with channels first."""
+        return self.last is None and self.first is not None
+
+
+@dataclass(eq=False, kw_only=True)
+class Node(Emitter):
+    """One operator during import: its inputs as values, and `emit`."""
+
+    inputs: list[Value | None]
+    """None stands for an optional input left out."""
+    results: list[file.Tensor]
+    """The outputs as the model declares them."""
+    options: file.Table | None
+    custom_options: bytes
+    real: bool
+    """Whether quantised operands and results are real numbers here: the integers are dequantised before, and results
+    quantised after."""
+    taken: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Of integers, the real numbers that they stand for."""
+
+    # --- values -------------------------------------------------------------------------------------------------------
+
+    def optional(self, position: int) -> SSAValue | None:
+        """An optional input as the model has it, None where it is left out."""
+        value = self.value(position)
+        return None if value is None else self._real(value, self._last(value))
+
+    def value(self, position: int) -> Value | None:
+        """An optional input in all its forms."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def channels_first(self, position: int) -> Tensor:
+        """A required input of rank 4 with channels first."""
+        value = self.declared(position)
+        if len(value.tensor.shape) != 4:
+            self.fail("invalid-shape", f"input {position} has rank {len(value.tensor.shape)}", "it must have rank 4")
+        if value.first is None:
+            if value.known is not None and value.constant is not None:
+                value.first = value.constant(value.known.transpose(TO_FIRST))
+            else:
+                value.first = self.emit("transpose", self._last(value), permutation=list(TO_FIRST))
+        return Tensor(self, self._real(value, value.first))
+
+    def declared(self, position: int) -> Value:
+        """A required input in all its forms."""
+        value = self.value(position)
+        if value is None:
+            self.fail("missing-input", f"input {position} is missing", "the operator requires it")
+        return value
+
+    def alike(self, *positions: int) -> tuple[list[Tensor], Callable[[Tensor], Tensor | First]]:
+        """Inputs of an operator that treats all elements alike, in one order of axes, and what says so of a result."""
+        given = [self.declared(position) for position in positions]
+        ranks = [len(each.tensor.shape) for each in given]
+        if not any(each.made_first for each in given) or max(ranks) > 4:
+            return [self.tensor(position) for position in positions], lambda result: result
+        found: list[Tensor] = []
+        for position, each, rank in zip(positions, given, ranks, strict=True):
+            if rank == 4:
+                found.append(self.channels_first(position))
+            else:
+                wide = self.tensor(position).reshape([1] * (4 - rank) + list(each.tensor.shape))
+                found.append(wide.transpose(TO_FIRST))
+        return found, First
+
+    def _last(self, value: Value) -> SSAValue:
+        if value.last is None:
+            if value.known is not None and value.constant is not None:
+                value.last = value.constant(value.known)
+            else:
+                assert value.first is not None
+                value.last = self.emit("transpose", value.first, permutation=list(TO_LAST))
+        return value.last
+
+    def _real(self, value: Value, as_asked: SSAValue) -> SSAValue:
+        """A value as the real numbers that it stands for, where these are asked for."""
+        numbers = value.tensor.quantization
+        if not self.real or numbers is None:
+            return as_asked
+        if as_asked not in self.taken:
+            axis = PLACES[numbers.axis] if as_asked is value.first else numbers.axis
+            self.taken[as_asked] = self.dequantized(as_asked, value.tensor, axis)
+        return self.taken[as_asked]
+
+    def dequantized(self, value: SSAValue, tensor: file.Tensor, axis: int | None = None) -> SSAValue:
+        """The real numbers that integers of a tensor stand for; `axis` is that of several scales."""
+        found = tensor.quantization
+        assert found is not None
+        shape = () if found.is_single else (-1,)
+        scale = self.constant(found.scales.reshape(shape))
+        point = self.constant(found.zero_points.astype(tensor.dtype).reshape(shape))
+        place = found.axis if axis is None else axis
+        return self.emit("dequantize", value, scale, point, axis=place, block_size=0, to=f32)
+
+    def array(self, position: int, what: str) -> Array:
+        """The value of an input that must be constant (a shape, axes, weights..)."""
+        value = self.declared(position)
+        if value.known is None:
+            problem = f"{what} (input {position}) is computed at run time"
+            self.fail("unknown-value", problem, "it must be known when compiling", "make it a constant of the model")
+        return value.known
+
+    def permuted(self, position: int, what: str, permutation: Sequence[int], shape: Sequence[int]) -> SSAValue:
+        """A constant with its axes in another order and then seen as another shape; as real numbers, where these are
+        asked for and it is quantised, with the scales along the first axis."""
+        array = self.array(position, what).transpose(permutation)
+        value, tensor = self.constant(array.reshape(shape)), self.declared(position).tensor
+        return self.dequantized(value, tensor, 0) if self.real and tensor.quantization is not None else value
+
+    # --- facts --------------------------------------------------------------------------------------------------------
+
+    def option(self, name: str, default: int = 0) -> int:
+        """An option by its name in the schema; `default` where the model has none."""
+        try:
+            value = file.option(self.options, name)
+        except ValueError as error:
+            self.fail("invalid-attribute", str(error))
+        return default if value is None else int(value)
+
+    def real_option(self, name: str, default: float = 0.0) -> float:
+        """The same of one that is a real number."""
+        try:
+            value = file.option(self.options, name)
+        except ValueError as error:
+            self.fail("invalid-attribute", str(error))
+        return default if value is None else float(value)
+
+    def require(self, holds: bool, kind: str, what: str, why: str = "") -> None:
+        """Fail unless something holds."""
+        if not holds:
+            self.fail(kind, what, why)
+
+    def require_type(self, position: int, *dtypes: str) -> None:
+        """Fail where an input has none of these element types."""
+        kind = self.declared(position).tensor.kind
+        known = [name for name in file.DTYPES if file.DTYPES[name] in dtypes]
+        if kind not in known:
+            what = f"input {position} is {kind}, and the operator is there for {', '.join(known)}"
+            self.fail("unsupported-type", what)
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether the operator computes with integers that stand for real numbers."""
+        return not self.real and self.results[0].quantization is not None and self.results[0].dtype != "float32"
+
+    def quantization(self, tensor: file.Tensor) -> tuple[np.float32, int]:
+        """The scale and the zero point of a tensor that has one of each."""
+        found = tensor.quantization
+        if found is None or not found.is_single:
+            what = f"the tensor {tensor.name!r} has no single scale"
+            self.fail("unsupported-type", what, "the operator computes with one for all elements")
+        return np.float32(found.scales.reshape(-1)[0]), int(found.zero_points.reshape(-1)[0])
+
+    def input_quantization(self, position: int) -> tuple[np.float32, int]:
+        """The scale and the zero point of an input."""
+        return self.quantization(self.declared(position).tensor)
+
+    @property
+    def to(self) -> Attribute:
+        """The element type of the result."""
+        return element_type(self.results[0].dtype)
+
+    # --- arithmetic ---------------------------------------------------------------------------------------------------
+
+    def activation(self) -> tuple[float, float] | None:
+        """The real numbers to which the fused activation clamps; None where there is none."""
+        kind = self.option("FusedActivationFunction")
+        if kind not in ACTIVATIONS:
+            self.fail("unsupported-attribute", f"the fused activation is number {kind}", fix="have it by itself")
+        return ACTIVATIONS[kind]
+
+    def clamp(self) -> tuple[int, int]:
+        """The integers of the result to which the fused activation clamps."""
+        scale, point = self.quantization(self.results[0])
+        least, greatest = integer_range(self.to)
+        low, high = self.activation() or (-np.inf, np.inf)
+        low = least if low == -np.inf else max(least, quantized_number(low, scale, point))
+        high = greatest if high == np.inf else min(greatest, quantized_number(high, scale, point))
+        return low, high
+
+    def activated(self, x: Tensor) -> Tensor:
+        """Real numbers clamped by the fused activation."""
+        low, high = self.activation() or (-np.inf, np.inf)
+        if (low, high) == (0.0, np.inf):
+            return x.emit("relu")
+        x = x if low == -np.inf else x.at_least(low)
+        return x if high == np.inf else x.at_most(high)
+
+    def integers(self, x: Tensor, zero_point: int) -> Tensor:
+        """Narrow integers as i32, less their zero point."""
+        wide = x.cast(i32)
+        return wide - zero_point if zero_point else wide
+
+    def rescaled(self, sums: Tensor, by: Multiplier, *, axis: int = 0) -> Tensor:
+        """i32 times real numbers, as TFLite multiplies: one for all, or one for each index of `axis`; i32."""
+        low, high = integer_range(i32)
+        return self._rescaled(sums, by, axis, zero_point=0, low=low, high=high, to=i32)
+
+    def requantized(self, sums: Tensor, by: Multiplier, *, axis: int = 0) -> Tensor:
+        """The same, plus the zero point of the result and clamped by the fused activation, as the result has it."""
+        _, point = self.quantization(self.results[0])
+        low, high = self.clamp()
+        return self._rescaled(sums, by, axis, zero_point=point, low=low, high=high, to=self.to)
+
+    def _rescaled(self, sums: Tensor, by: Multiplier, axis: int, **numbers: object) -> Tensor:
+        up = np.maximum(by.exponents, 0)
+        if up.any():
+            behind = [1] * (len(sums.shape) - 1 - axis) if up.ndim else []
+            sums = sums * self.constant((1 << up.astype(np.int64)).astype(np.int32).reshape([*up.shape, *behind]))
+        factors, shifts = by.factors.astype(np.int32), np.maximum(-by.exponents, 0).astype(np.int32)
+        made = self.constant(factors), self.constant(shifts)
+        return sums.emit("doubling_requantize", *made, axis=axis, **numbers)
+
+    def shaped(self, x: Tensor) -> Tensor:
+        """A result in the shape that the model declares, which has as many elements."""
+        return x.reshape(self.results[0].shape)

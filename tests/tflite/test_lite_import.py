@@ -1,0 +1,122 @@
+"""Models of one operator each, compiled, against the interpreters: by the table of cases."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+
+import numpy as np
+import pytest
+from lite_cases import CASES
+from lite_model import Graph, write
+from lite_oracle import ORACLES
+from test_lite_reference import assert_near
+
+import aotc
+from aotc.errors import CompileError
+from aotc.frontend.tflite import load_model
+from aotc.frontend.tflite.registry import IMPORTERS, load_importers
+from aotc.model.metadata import TensorInfo
+
+REFUSED = (
+    *("conv_2d-*-int16*", "conv_2d-*-int4*", "depthwise_conv_2d-*-int16*", "depthwise_conv_2d-*-int4*"),
+    *("fully_connected-*-int16*", "fully_connected-*-int4*"),
+    *("add-*-int16", "sub-*-int16", "mul-*-int16"),
+    *("average_pool_2d-*-int16", "max_pool_2d-*-int16", "mean-*-int16*"),
+    *("logistic-*-int16", "tanh-*-int16", "softmax-*-0.*-int16", "relu-*-int16", "relu6-*-int16"),
+    *("quantize-uint8-*", "quantize-int16-*", "quantize-int32-*"),
+    *("conv_2d-*-uint8", "depthwise_conv_2d-uint8", "fully_connected-uint8", "*_pool_2d-uint8"),
+    *("add-uint8", "sub-uint8", "mul-uint8"),
+)
+"""Cases with element types that an importer does not take."""
+OTHERWISE = {"*-float16": "unknown-value", "*-hybrid-float32": "invalid-shape"}
+"""Cases with weights of other forms, and the kind of the error."""
+
+
+def _missing(name: str) -> set[str]:
+    """Operators of a case without an importer."""
+    load_importers()
+    return set(CASES[name].codes) - IMPORTERS.keys()
+
+
+def is_refused(name: str) -> bool:
+    """Whether a case has operators or element types that are not imported."""
+    return bool(_missing(name)) or any(fnmatch(name, pattern) for pattern in (*REFUSED, *OTHERWISE))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operator(name: str) -> None:
+    case = CASES[name]
+    if is_refused(name):
+        with pytest.raises(CompileError) as caught:
+            aotc.compile(case.model)
+        others = [kind for pattern, kind in OTHERWISE.items() if fnmatch(name, pattern)]
+        what = "unsupported-operator" if _missing(name) else (*others, "unsupported-type")[0]
+        assert {each.id for each in caught.value.problems} == {what}
+        return
+    model, oracle = aotc.compile(case.model), ORACLES[case.oracle](case.model)
+    for inputs in case.calls:
+        given = {tensor.name: value for tensor, value in zip(model.inputs, inputs, strict=True)}
+        for found, expected in zip(model(given).values(), oracle(*inputs), strict=True):
+            assert_near(found, expected, case.tolerance)
+
+
+@pytest.mark.parametrize("pattern", [*REFUSED, *OTHERWISE])
+def test_what_is_refused_is_there(pattern: str) -> None:
+    assert any(fnmatch(name, pattern) and not _missing(name) for name in CASES)
+
+
+def dense() -> bytes:
+    """A small model with a constant of several scales."""
+    graph = Graph()
+    graph.tensor("x", (1, 4), "int8", scale=0.5, zero=-3)
+    graph.constant("w", np.arange(12, dtype=np.int8).reshape(3, 4), scale=[0.1, 0.25, 0.3])
+    graph.tensor("y", (1, 3), "int8", scale=0.5, zero=2)
+    graph.op("FULLY_CONNECTED", ["x", "w", None], ["y"], fused_activation_function="RELU")
+    return write([graph.ends(["x"], ["y"])])
+
+
+def test_names_and_scales_are_in_the_metadata() -> None:
+    model = aotc.compile(dense())
+    (x,), (y,) = model.inputs, model.outputs
+    assert isinstance(x, TensorInfo) and isinstance(y, TensorInfo)
+    assert (x.name, x.scale, x.zero_point, y.name, y.scale, y.zero_point) == ("x", 0.5, -3, "y", 0.5, 2)
+
+
+def test_real_numbers_are_as_near_as_a_unit() -> None:
+    data, x = dense(), np.array([[1, 100, -128, 4]], np.int8)
+    exact, own = (aotc.compile(data, requantize=each)({"x": x})["y"].astype(int) for each in ("exact", "tflite"))
+    assert np.abs(exact - own).max() <= 1
+
+
+@pytest.mark.parametrize("options", [{"dims": {"n": 1}}, {"input_shapes": {"x": (1, 4)}}, {"constants": {"x": 1}}])
+def test_shapes_are_those_of_the_file(options: dict[str, object]) -> None:
+    with pytest.raises(aotc.UsageError, match="option-conflict"):
+        aotc.compile(dense(), **options)  # type: ignore[arg-type]
+
+
+def test_a_damaged_file_is_refused() -> None:
+    """Whatever byte is changed or wherever the file ends, the only errors are ours."""
+    data, generator = dense(), np.random.default_rng(1)
+    refused = 0
+    for round_ in range(3000):
+        changed = bytearray(data)
+        if round_ % 4 == 0:
+            del changed[int(generator.integers(8, len(data))) :]
+        for _ in range(int(generator.integers(1, 4))):
+            changed[int(generator.integers(8, len(changed)))] = int(generator.integers(256))
+        try:
+            load_model(bytes(changed))
+        except CompileError as error:
+            assert [each.id for each in error.problems] == ["not-a-model"]
+            refused += 1
+    assert refused > 1000
+
+
+def test_what_a_file_lacks_is_said_of_the_operator() -> None:
+    graph = Graph()
+    graph.tensor("x", (1, 4), "float32")
+    graph.tensor("y", (1, 4), "float32")
+    graph.op("sparkle", ["x"], ["y"])
+    with pytest.raises(CompileError, match="unsupported-operator") as caught:
+        aotc.compile(write([graph.ends(["x"], ["y"])]))
+    assert [(each.node, each.op_type) for each in caught.value.problems] == [("y", "sparkle")]
