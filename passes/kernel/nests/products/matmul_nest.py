@@ -28,8 +28,8 @@ SUMS = 8
 the table needs more."""
 
 AHEAD = 16 << 10
-"""Bytes between what is prefetched of a weight and what is used: what memory brings while one line comes, several times
-over, and little enough to stay in L1 until then."""
+"""Bytes between what is prefetched of a weight and what is used: several times what memory brings while one
+cache line comes, and little enough to stay in L1 until then."""
 
 
 @dataclass(frozen=True)
