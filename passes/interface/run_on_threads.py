@@ -42,8 +42,8 @@ func.func @aotc_kws_run(%x: !aot.ptr<f32>, %y: !aot.ptr<f32>) -> i32 attributes 
 All shares of a phase are done before the next one begins. A call begins a phase where it touches memory that one before
 writes, or writes what that reads; a kernel with phases of its own has all of these. A kernel that is not shared
 (`relu_0` here) is called with share 0 of a phase, or before one, by one thread: as thread -1. Control flow is the
-calling thread's: the calls between two places where it branches are a function of their own, `@aotc_kws_share1` and so
-on. Nothing happens if no kernel is shared.
+calling thread's, and so is what the entry computes itself: the calls between two places where it branches or computes
+are a function of their own, `@aotc_kws_share1` and so on. Nothing happens if no kernel is shared.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ class RunOnThreadsPass(ModulePass):
 
 
 def _runs(block: Block, phases: Mapping[str, int]) -> list[list[CallOp]]:
-    """Calls one after the other, without control flow between them, of which one or more are shared."""
+    """Calls one after the other, with nothing between them that is computed at run time, of which one or more are
+    shared."""
     found: list[list[CallOp]] = [[]]
     for op in block.ops:
         if isinstance(op, CallOp):
@@ -98,6 +99,8 @@ def _runs(block: Block, phases: Mapping[str, int]) -> list[list[CallOp]]:
         elif op.regions:
             found += [run for region in op.regions for inner in region.blocks for run in _runs(inner, phases)]
             found.append([])
+        elif not isinstance(op, aot.CheckOp) and not (op.results and _is_fixed(op.results[0])):
+            found.append([])  # may read what calls before it write, and give a value to those behind it
     return [run for run in found if any(call.callee.string_value() in phases for call in run)]
 
 

@@ -13,6 +13,7 @@ import atexit
 import functools
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import pkgutil
@@ -25,6 +26,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 ENTRIES = {
@@ -82,6 +84,15 @@ def _started(environment: tuple[tuple[str, str], ...]) -> Path:
 
     atexit.register(end)
     return folder
+
+
+def tool(name: str) -> ModuleType:
+    """The module of a script of `tools`, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "tools" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def commands(environment: Mapping[str, str] | None = None) -> Path:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 from kernels.written import PREDICATES
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
+
+from aotc.dialects.aot.tiles import TileCompareOp, TileConvertOp
 
 Array = np.ndarray[Any, Any]
 
@@ -25,7 +27,8 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def _type(kind: Attribute) -> np.dtype[Any]:
+def type_of(kind: Attribute) -> np.dtype[Any]:
+    """The type of an array of numbers of a type."""
     return np.dtype(np.int64 if isinstance(kind, IndexType) else _TYPES[str(kind)])
 
 
@@ -54,6 +57,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "arith.maxui": _of_unsigned(np.maximum),
     "arith.minui": _of_unsigned(np.minimum),
     "arith.select": np.where,
+    "aot.tile_select": np.where,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.divui": _of_unsigned(operator.floordiv),
+    "arith.remui": _of_unsigned(operator.mod),
     "math.absf": np.abs,
     "math.trunc": np.trunc,
     "math.roundeven": np.rint,
@@ -67,6 +75,10 @@ _COMPARISONS = {
     "ge": operator.ge,
 }
 _WIDENED = ("arith.extui", "arith.uitofp")
+_CONVERSIONS = {
+    *_WIDENED,
+    *(f"arith.{kind}" for kind in ("extsi", "trunci", "fptosi", "fptoui", "sitofp", "extf", "truncf", "index_cast")),
+}
 
 
 def evaluated(value: SSAValue, given: Mapping[SSAValue, Array]) -> Array:
@@ -83,20 +95,36 @@ def evaluated(value: SSAValue, given: Mapping[SSAValue, Array]) -> Array:
 
 
 def _computed(value: SSAValue, of: Callable[[SSAValue], Array]) -> Array:
-    op, kind = value.owner, _type(value.type)
-    assert isinstance(op, Operation), "an argument of no number"
+    assert isinstance(value.owner, Operation), "an argument of no number"
+    return computed(value.owner, [of(each) for each in value.owner.operands])
+
+
+def computed(op: Operation, operands: Sequence[Array]) -> Array:
+    """The result of an operation of arith, or the same on tiles, element by element."""
+    result = op.results[0].type
+    kind = type_of(result.element_type if isinstance(result, VectorType) else result)
     if isinstance(op, arith.ConstantOp):
+        if isinstance(op.value, DenseIntOrFPElementsAttr):
+            values = np.array(op.value.get_values()).astype(kind)
+            shape = result.get_shape()  # pyright: ignore
+            return np.broadcast_to(values, shape) if values.size == 1 else values.reshape(shape)
         assert isinstance(op.value, IntegerAttr | FloatAttr)
-        return np.array([op.value.value.data]).astype(kind)
-    operands = [of(each) for each in op.operands]
+        return np.array(op.value.value.data).astype(kind)
     if op.name in PREDICATES:
-        predicate = PREDICATES[op.name][op.properties["predicate"].value.data]  # pyright: ignore
-        how = _COMPARISONS[predicate[-2:]]
-        return (_of_unsigned(how) if op.name == "arith.cmpi" and predicate[0] == "u" else how)(*operands)
-    if op.name == "arith.bitcast":
+        return _compared(PREDICATES[op.name][op.properties["predicate"].value.data], operands)  # pyright: ignore
+    if isinstance(op, TileCompareOp):
+        return _compared(op.predicate.data, operands)
+    name = f"arith.{op.kind.data}" if isinstance(op, TileConvertOp) else op.name
+    if name == "arith.bitcast":
         return operands[0].view(kind)
-    if (compute := _FUNCTIONS.get(op.name)) is not None:
+    if (compute := _FUNCTIONS.get(name)) is not None:
         found = compute(*operands)
         return found if found.dtype == kind else found.view(kind)
-    assert op.name.startswith("arith."), op.name
-    return (_unsigned(operands[0]) if op.name in _WIDENED else operands[0]).astype(kind)
+    assert name in _CONVERSIONS, name
+    return (_unsigned(operands[0]) if name in _WIDENED else operands[0]).astype(kind)
+
+
+def _compared(predicate: str, operands: Sequence[Array]) -> Array:
+    how = _COMPARISONS[predicate[-2:]]
+    is_float = operands[0].dtype.kind == "f"
+    return (how if is_float or predicate[0] != "u" else _of_unsigned(how))(*operands)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from prefork import tool
 
 from aotc.cli.main import run
 from aotc.frontend.onnx import support, supported_operators
@@ -17,16 +16,8 @@ from aotc.frontend.onnx.support import LIMITS
 ROOT = Path(__file__).parents[3]
 
 
-def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("support_page", ROOT / "tools" / "support_page.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_is_current() -> None:
-    text = tool().page()
+    text = tool("support_page").page()
     assert text == (ROOT / "docs" / "support.md").read_text(encoding="utf-8"), "run python tools/support_page.py"
 
 

@@ -72,12 +72,14 @@ def mirror_pad(node: Node) -> Tensor:
 
 
 def cut(x: Tensor, ranges: dict[int, tuple[int, int, int]]) -> Tensor:
-    """The slice of `x` with (start, step, count) along the axes of `ranges` and the whole of the others."""
+    """The slice of `x` with (start, stride, count) along the axes of `ranges` and the whole of the others."""
     full = [ranges.get(axis, (0, 1, extent)) for axis, extent in enumerate(x.shape)]
     if full == [(0, 1, extent) for extent in x.shape]:
         return x
-    starts, steps, counts = zip(*((start if count else 0, step, count) for start, step, count in full), strict=True)
-    return x.emit("slice", starts=starts, steps=steps, shape=counts)
+    starts, strides, counts = zip(
+        *((start if count else 0, stride, count) for start, stride, count in full), strict=True
+    )
+    return x.emit("slice", starts=starts, steps=strides, shape=counts)
 
 
 @tflite_op("SLICE", moves=True)
@@ -93,20 +95,20 @@ def slice_(node: Node) -> Tensor:
 def strided_slice(node: Node) -> Tensor:
     """As Python slices: masks say which starts and ends are left out, and which axes are one index and go."""
     given = (
-        node.integers_of(position, what) for position, what in ((1, "the begins"), (2, "the ends"), (3, "the steps"))
+        node.integers_of(position, what) for position, what in ((1, "the begins"), (2, "the ends"), (3, "the strides"))
     )
-    begins, ends, steps = given
+    begins, ends, strides = given
     x, rank = node.tensor(0), len(node.shape(0))
     for name in ("EllipsisMask", "NewAxisMask"):
         node.require(
             not node.option(name), "unsupported-attribute", f"{name} is not 0", "TensorFlow Lite Micro has none"
         )
     node.require(
-        len(begins) == len(ends) == len(steps) <= rank, "invalid-value", f"{len(begins)} ranges for rank {rank}"
+        len(begins) == len(ends) == len(strides) <= rank, "invalid-value", f"{len(begins)} ranges for rank {rank}"
     )
-    node.require(0 not in steps, "invalid-value", "a step is 0")
+    node.require(0 not in strides, "invalid-value", "a stride is 0")
     ranges: dict[int, tuple[int, int, int]] = {}
-    for axis, (begin, end, step) in enumerate(zip(begins, ends, steps, strict=True)):
+    for axis, (begin, end, stride) in enumerate(zip(begins, ends, strides, strict=True)):
         extent, bit = x.shape[axis], 1 << axis
         if node.option("ShrinkAxisMask") & bit:
             node.require(
@@ -116,10 +118,10 @@ def strided_slice(node: Node) -> Tensor:
             continue
         end = begin + end if node.option("Offset") else end
         bounds = slice(
-            None if node.option("BeginMask") & bit else begin, None if node.option("EndMask") & bit else end, step
+            None if node.option("BeginMask") & bit else begin, None if node.option("EndMask") & bit else end, stride
         )
         places = range(extent)[bounds]
-        ranges[axis] = (places.start, step, len(places))
+        ranges[axis] = (places.start, stride, len(places))
     return node.shaped(cut(x, ranges))
 
 
@@ -233,10 +235,9 @@ def space_to_batch_nd(node: Node) -> Tensor:
 def batch_to_space_nd(node: Node) -> Tensor:
     """Batches become the places in blocks; what is around them is cut off."""
     x, (block, crops) = node.tensor(0), _blocks(node, "the crops")
-    count, rank, batches = len(block), len(x.shape), x.shape[0] // int(np.prod(block))
-    node.require(
-        batches * int(np.prod(block)) == x.shape[0], "invalid-shape", f"{x.shape[0]} batches in blocks {block}"
-    )
+    count, rank, size = len(block), len(x.shape), math.prod(block)
+    node.require(not x.shape[0] % size, "invalid-shape", f"{x.shape[0]} batches in blocks of {block}")
+    batches = x.shape[0] // size
     order = [count]
     for axis in range(count):
         order += [count + 1 + axis, axis]

@@ -61,8 +61,8 @@ def tile(node: Node) -> Tensor:
     extents = x.shape
     fits = len(counts) == len(extents) and min(counts, default=0) >= 0
     node.require(fits, "invalid-value", f"counts {counts} for a shape {list(extents)}")
-    apart = [each for extent in extents for each in (1, extent)]
-    tiled = [each for pair in zip(counts, extents, strict=True) for each in pair]
+    apart = np.stack([np.ones_like(extents), extents], 1).reshape(-1).tolist()
+    tiled = np.stack([counts, extents], 1).reshape(-1).tolist()
     whole = [extent * count for extent, count in zip(extents, counts, strict=True)]
     return x.reshape(apart).emit("broadcast", shape=tiled).reshape(whole)
 
