@@ -27,14 +27,15 @@ def unsigned() -> Iterator[Case]:
     def image(scale: float = 0.03, zero: int = 120, depth: int = 3) -> Tensor:
         return tensor((1, 5, 6, depth), "uint8", scale, zero)
 
+    options: dict[str, Any]
     for fused in ("NONE", "RELU", "RELU6"):
-        options: dict[str, Any] = _WINDOW | {"fused_activation_function": fused}
+        options = _WINDOW | {"fused_activation_function": fused}
         name = f"conv_2d-{fused.lower()}-uint8"
         y = tensor((1, 5, 6, 8), "uint8", 0.1, 110)
         yield single(name, "CONV_2D", [image(), *_weights(name, (8, 3, 3, 3))], [y], oracle="lite", **options)
     name = "depthwise_conv_2d-uint8"
     y = tensor((1, 5, 6, 6), "uint8", 0.05, 110)
-    options: dict[str, Any] = _WINDOW | {"depth_multiplier": 2}
+    options = _WINDOW | {"depth_multiplier": 2}
     weights = _weights(name, (1, 3, 3, 6), 3)
     yield single(name, "DEPTHWISE_CONV_2D", [image(), *weights], [y], oracle="lite", **options)
     name = "fully_connected-uint8"
@@ -44,7 +45,7 @@ def unsigned() -> Iterator[Case]:
         ends = [image(), image(0.05, 140)], [image(0.07 if code != "MUL" else 0.2, 100)]
         yield single(f"{code.lower()}-uint8", code, *ends, oracle="lite")
     for code in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
-        options: dict[str, Any] = _WINDOW | {"filter_height": 3, "filter_width": 3}
+        options = _WINDOW | {"filter_height": 3, "filter_width": 3}
         yield single(f"{code.lower()}-uint8", code, [image()], [image()], oracle="lite", **options)
     ends = [image(), image()], [image(depth=6)]
     yield single("concatenation-uint8", "CONCATENATION", *ends, oracle="lite", axis=3)
