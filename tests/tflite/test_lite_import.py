@@ -23,6 +23,7 @@ REFUSED = (
     *("add-*-int16", "sub-*-int16", "mul-*-int16"),
     *("average_pool_2d-*-int16", "max_pool_2d-*-int16", "mean-*-int16*"),
     *("logistic-*-int16", "tanh-*-int16", "softmax-*-0.*-int16", "relu-*-int16", "relu6-*-int16"),
+    "transpose_conv-*-int16*",
     *("quantize-uint8-*", "quantize-int16-*", "quantize-int32-*"),
     *("conv_2d-*-uint8", "depthwise_conv_2d-uint8", "fully_connected-uint8", "*_pool_2d-uint8"),
     *("add-uint8", "sub-uint8", "mul-uint8"),
