@@ -35,11 +35,11 @@ _ZEN5_TILES: Final = machine.TileCosts(
     widest=8,
     unroll=2,
     block_unroll=2,
-    prefetch_lines=1.2,
+    prefetch_lines=2.4,
     hidden_lines=0.8,
     most_inner_product_time=0.75,
 )
-_ZEN4_TILES: Final = replace(_ZEN5_TILES, multipliers=1, column_cycles=0.02, prefetch_lines=2.4, hidden_lines=2.2)
+_ZEN4_TILES: Final = replace(_ZEN5_TILES, multipliers=1, column_cycles=0.02, hidden_lines=2.2)
 """Of vectors of 512 bits, which are computed and loaded in two halves. Time of a Zen 4 over that by Zen 5's costs: 3 x
 3 taps, 256 channels, 7 x 7 0.86; two layers 768 x 3072 on 32 rows 0.92; SqueezeNet 0.96, a small BERT 0.97. With so
 many lines prefetched, over 1.2: transformer layers of 384 channels, 13 tokens 0.95, 32 0.93; 128 channels, 14 x 14

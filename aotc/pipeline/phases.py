@@ -168,6 +168,7 @@ PHASES: tuple[Phase, ...] = (
             Row("fold-channels", FIXED),
             Row("prove-small-sums", SCALARS),
             Row("fold-constants"),
+            Row("fold-tables", most="{max_folded}"),
             Row("canonicalize"),
             Row("cse"),
             Row("dce"),
@@ -205,7 +206,6 @@ PHASES: tuple[Phase, ...] = (
         "schedule",
         "how it is computed on this machine: schedules, layouts, packed weights",
         (
-            Row("fold-tables", most="{max_folded}"),
             Row("flush-subnormals", VECTORS, FAST),
             Row("choose-algorithms", VECTORS, accuracy="{accuracy}", table="{tuned}"),
             Row("choose-schedule", VECTORS, table="{tuned}"),

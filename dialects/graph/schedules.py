@@ -70,6 +70,8 @@ class MatmulSchedule(Schedule):
     mc: int | None = None
     """Rows of a convolution's result, along its first spatial axis, before the next panel of the weight: what they
     read of the operand stays in L2 for all panels. Only with the order of columns; absent: all rows."""
+    ahead: bool = False
+    """Whether the weight is prefetched some steps before it is used: of products whose rows are one tile."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

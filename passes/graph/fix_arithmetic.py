@@ -20,8 +20,11 @@ After:
     shift = 21 : i64, low = 3 : i64, high = 127 : i64, to = i8}
     : (tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x4xi8>
 ```
-A product of the integers less their zero points is requantised.
+A product of the integers less their zero points is requantised. Sums of terms that are rescaled to i32, as TFLite adds,
+are `graph.fixed_add` where that has the same results for all cases, too.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -39,7 +42,7 @@ from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
 from aotc.dialects.graph.quantized.bytes import LookupOp
-from aotc.dialects.graph.quantized.requantization import FixedAddOp, RequantizeOp
+from aotc.dialects.graph.quantized.requantization import DoublingRequantizeOp, FixedAddOp, RequantizeOp
 from aotc.model.locations import fuse_locations
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.binary import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
@@ -58,8 +61,13 @@ class FixArithmeticPass(ModulePass):
     """Different ones of a constant operand: as many times 256 cases are tried."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for each, constants in with_constants(op, ctx, QuantizeOp):
-            if (fixed := self._fixed(each, constants)) is not None:
+        for each, constants in with_constants(op, ctx, ElementOp):
+            fixed = None
+            if isinstance(each, QuantizeOp):
+                fixed = self._fixed(each, constants)
+            elif isinstance(each, DoublingRequantizeOp):
+                fixed = self._rescaled(each, constants)
+            if fixed is not None:
                 location = fuse_locations(old.location for old in fixed.replaced)
                 for new in fixed.ops:
                     new.location = location
@@ -79,15 +87,81 @@ class FixArithmeticPass(ModulePass):
         raised = Raised(replaced=[*left.ops, *right.ops, root, *after])
         if isinstance(root, MulOp):
             return raised if _product(raised, left, right, wanted, target, constants) else None
-        numbers = right.numbers.negated() if isinstance(root, SubOp) else right.numbers
+        numbers = _added(root, right)
         fixed = fixed_sum(left.numbers, numbers, wanted, float(target.scale), target.zero_point)
-        if fixed is None:
+        return raised if self._sum(raised, left, right, fixed, wanted, target.kind, constants) else None
+
+    def _rescaled(self, op: DoublingRequantizeOp, constants: Constants) -> Raised | None:
+        """A sum of two terms that are rescaled to i32, and rescaled again."""
+        store, root = constants.store, producer(op.x, BinaryOp)
+        parameters = [computed_array(value, store) for value in (op.factor, op.shift)]
+        if not isinstance(root, AddOp | SubOp) or op.to == i32 or not all(_is_one(each) for each in parameters):
             return None
+        left, right = (_rescaled_operand(value, store) for value in (root.lhs, root.rhs))
+        if left is None or right is None:
+            return None
+        numbers = _added(root, right)
+        sums = (left.numbers.values[:, None] + numbers.values[None, :]).astype(np.int32)
+        given = [np.broadcast_to(each.reshape(()), sums.shape) for each in parameters if each is not None]
+        wanted = op.evaluate_places([sums, *given])
+        factor, shift = (int(each.flat[0]) for each in given)
+        if wanted is None or wanted.min() == wanted.max():
+            return None
+        scale = 2.0 ** (_FRACTION + shift) / factor
+        fixed = fixed_sum(left.numbers, numbers, wanted.astype(np.int64), scale, op.zero_point)
+        raised = Raised(replaced=[*left.ops, *right.ops, root, op])
+        return raised if self._sum(raised, left, right, fixed, wanted, op.to, constants) else None
+
+    def _sum(
+        self,
+        raised: Raised,
+        left: _Operand,
+        right: _Operand,
+        fixed: FixedSum | None,
+        wanted: Array,
+        kind: Attribute,
+        constants: Constants,
+    ) -> bool:
+        """Add the sum; False where there is none, or no register has the table that it takes."""
+        if fixed is None:
+            return False
         sides = ((left, fixed.left), (right, fixed.right))
         if not self.tables and any(side.source is not None and terms.factor is None for side, terms in sides):
-            return None
-        _sum(raised, left, right, fixed, wanted, target, constants)
-        return raised
+            return False
+        _sum(raised, left, right, fixed, wanted, kind, constants)
+        return True
+
+
+def _added(root: BinaryOp, right: _Operand) -> Numbers:
+    """The numbers that a sum or difference adds to those of its left side."""
+    return right.numbers.negated() if isinstance(root, SubOp) else right.numbers
+
+
+_FRACTION = 31
+"""Bits of factors of `graph.doubling_requantize` behind the point."""
+
+
+def _is_one(array: Array | None) -> bool:
+    return array is not None and array.size == 1
+
+
+def _rescaled_operand(value: SSAValue, store: WeightStore) -> _Operand | None:
+    """A term in i32 that is a multiple of 8-bit integers less a zero point, but for its rounding."""
+    term, chain = producer(value, DoublingRequantizeOp), Chain(store)
+    before = None if term is None else producer(term.x, ElementOp)
+    if term is None or before is None or not term.is_whole or not chain.take(before) or chain.source is None:
+        return None
+    parameters, integers = [computed_array(each, store) for each in (term.factor, term.shift)], chain.table(term.x)
+    if integers is None or not all(_is_one(each) for each in parameters):
+        return None
+    given = [np.broadcast_to(each.reshape(()), integers.shape) for each in parameters if each is not None]
+    table, arguments = term.evaluate_places([integers, *given]), chain.arguments().astype(np.int64)
+    if table is None or np.count_nonzero(table == 0) != 1:
+        return None
+    values = table.astype(np.float64)
+    point = int(arguments[table == 0][0])
+    scale = float(np.ptp(values)) / float(np.ptp(arguments))
+    return _Operand(Numbers(values, arguments, point, scale), [*chain.ops, term], chain.source)
 
 
 @dataclass(frozen=True)
@@ -155,7 +229,7 @@ def _sum(
     right: _Operand,
     fixed: FixedSum,
     wanted: Array,
-    target: Parameters,
+    kind: Attribute,
     constants: Constants,
 ) -> None:
     sides = ((left, fixed.left), (right, fixed.right))
@@ -172,7 +246,7 @@ def _sum(
             zero_point=fixed.zero_point,
             low=int(wanted.min()),
             high=int(wanted.max()),
-            to=target.kind,
+            to=kind,
         )
     )
 

@@ -31,6 +31,7 @@ from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.lanes import elementwise_schedule
+from aotc.passes.kernel.model_weights import read_bytes
 from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, measured_schedule
 
 
@@ -45,6 +46,8 @@ class ChooseSchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         core = replace(core_of(target_of(op)), small=self.size)
+        if isinstance(core, Machine):
+            core = core.with_weights(read_bytes(op))
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if isinstance(each, GraphOp) and ScheduleAttr.KEY not in each.attributes:

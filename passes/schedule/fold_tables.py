@@ -16,7 +16,7 @@ After:
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -47,51 +47,38 @@ class FoldTablesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store, has_floats = WeightStore.of(ctx), core_of(target_of(op)).fpu
         for block in graph_blocks(op):
-            tables = _Tables(self.most, has_floats)
-            for each in list(block.ops):
-                if not isinstance(each, GraphOp) or not tables.has(each):
-                    continue
-                store.count_computed(bytes_of(each.results[0]), ", ".join(node_names(each.location)), each.name)
-                if (array := computed_array(each.results[0], store)) is not None:
-                    constant = constant_op(array, "table", store)
-                    constant.location = each.location
-                    Rewriter.replace_op(each, [constant])
-            for value in reversed(tables.sources):
-                if value.first_use is None and isinstance(value.owner, GraphOp):
-                    Rewriter.erase_op(value.owner)
+            sources: dict[SSAValue, frozenset[SSAValue]] = {}
+            for each in [op for op in block.ops if isinstance(op, GraphOp)]:
+                if self._is_table(each, sources) and _takes_buffer(each, has_floats):
+                    result = each.results[0]
+                    store.count_computed(bytes_of(result), ", ".join(node_names(each.location)), each.name)
+                    if (array := computed_array(result, store)) is not None:
+                        constant = constant_op(array, "table", store)
+                        constant.location = each.location
+                        Rewriter.replace_op(each, [constant])
 
-
-@dataclass
-class _Tables:
-    """Values that a block computes of constants alone, and of which."""
-
-    most: int
-    has_floats: bool
-    """Whether floats are computed by instructions rather than by functions."""
-    sources: dict[SSAValue, frozenset[SSAValue]] = field(default_factory=dict[SSAValue, frozenset[SSAValue]])
-
-    def has(self, op: GraphOp) -> bool:
-        """Whether the result of `op`, which comes behind all that it reads, is a table."""
+    def _is_table(self, op: GraphOp, sources: dict[SSAValue, frozenset[SSAValue]]) -> bool:
+        """Whether the result of `op` has more elements than the constants that it is computed of, which go to the
+        `sources` of values."""
         if not op.operands or len(op.results) != 1 or op.ORDERS_WEIGHTS or bytes_of(op.results[0]) > self.most:
             return False
-        self.sources.update((value, frozenset([value])) for value in op.operands if isinstance(value.owner, ConstantOp))
-        if not all(value in self.sources for value in op.operands):
+        sources.update((value, frozenset([value])) for value in op.operands if isinstance(value.owner, ConstantOp))
+        if not all(value in sources for value in op.operands):
             return False
         count, width = _size(op.results[0])
-        sources = frozenset[SSAValue]().union(*(self.sources[value] for value in op.operands))
-        sizes = [_size(value) for value in sources]
+        found = sources[op.results[0]] = frozenset[SSAValue]().union(*(sources[value] for value in op.operands))
+        sizes = [_size(value) for value in found]
         is_narrow = any(stored > ConstantOp.INLINE_LIMIT and narrow < width for stored, narrow in sizes)
-        if count > sum(stored for stored, _ in sizes) and not is_narrow and self._takes_buffer(op):
-            return True
-        self.sources[op.results[0]] = sources
-        return False
+        return count > sum(stored for stored, _ in sizes) and not is_narrow
 
-    def _takes_buffer(self, op: GraphOp) -> bool:
-        """Whether `op` would be computed once in each call, and not by what reads it."""
-        if isinstance(op, ElementOp):
-            is_called = not self.has_floats and is_float(element_type_of(op.results[0]))
-            return element_cost(op) > (0 if is_called else CHEAP)
-        return isinstance(op, AnchorOp)
+
+def _takes_buffer(op: GraphOp, has_floats: bool) -> bool:
+    """Whether `op` would be computed once in each call, and not by what reads it; `has_floats` where floats are
+    computed by instructions rather than by functions."""
+    if isinstance(op, ElementOp):
+        is_called = not has_floats and is_float(element_type_of(op.results[0]))
+        return element_cost(op) > (0 if is_called else CHEAP)
+    return isinstance(op, AnchorOp)
 
 
 def _size(value: SSAValue) -> tuple[int, int]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from harness import SCALAR
 from lite_cases import CASES, Case
-from lite_model import Array
+from lite_model import Array, Graph, write
 from lite_oracle import ORACLES
 from prefork import commands
 from quick_c import c_quickly
@@ -90,3 +91,16 @@ def test_a_refusal_names_node_and_operator(name: str, tmp_path: Path) -> None:
     command = [commands() / "aotc", "compile", path, "-o", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3 and all(str(each.op_type) in done.stderr for each in caught.value.problems)
+
+
+@pytest.mark.parametrize("code", ["FULLY_CONNECTED", "ADD"])
+def test_a_fused_tanh_is_refused(code: str) -> None:
+    """TFLite Micro takes it for none."""
+    graph = Graph()
+    graph.tensor("x", (1, 4), "float32")
+    graph.constant("w", np.ones((1, 4), np.float32))
+    graph.tensor("y", (1, 1 if code == "FULLY_CONNECTED" else 4), "float32")
+    graph.op(code, ["x", "w"], ["y"], fused_activation_function="TANH")
+    with pytest.raises(aotc.CompileError, match="fused activation") as caught:
+        aotc.compile(write([graph.ends(["x"], ["y"])]))
+    assert [(each.node, each.op_type) for each in caught.value.problems] == [("y", code)]

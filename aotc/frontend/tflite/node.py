@@ -150,10 +150,22 @@ class Node(Emitter):
     def array(self, position: int, what: str) -> Array:
         """The value of an input that must be constant (a shape, axes, weights..)."""
         value = self.declared(position)
-        if value.known is None:
+        known = value.known if value.last is None or value.known is not None else self.known_value(value.last)
+        if known is None:
             problem = f"{what} (input {position}) is computed at run time"
             self.fail("unknown-value", problem, "it must be known when compiling", "make it a constant of the model")
-        return value.known
+        return known
+
+    def integers_of(self, position: int, what: str) -> list[int]:
+        """The same of one that is a list of integers, or one of them."""
+        return [int(each) for each in self.array(position, what).reshape(-1)]
+
+    def axis(self, position: int, axis: int, more: int = 0) -> int:
+        """An axis of an input, and `more` that there are; counted from the end where it is negative."""
+        rank = len(self.declared(position).tensor.shape) + more
+        if not -rank <= axis < rank:
+            self.fail("invalid-value", f"axis {axis} is out of range for rank {rank}")
+        return axis % rank
 
     def permuted(self, position: int, what: str, permutation: Sequence[int], shape: Sequence[int]) -> SSAValue:
         """A constant with its axes in another order and then seen as another shape; as real numbers, where these are

@@ -58,7 +58,13 @@ from aotc.machines.machine import Machine
 from aotc.mathematics.winograd_transforms import OUTPUT_TILES, TAPS
 from aotc.passes.kernel.costs.conv_cost import conv_cycles, conv_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
-from aotc.passes.kernel.costs.product_cost import BlockedWork, batched_matmul_schedule, product_cycles, with_fetching
+from aotc.passes.kernel.costs.product_cost import (
+    BlockedWork,
+    batched_matmul_schedule,
+    far_cycles,
+    product_cycles,
+    with_fetching,
+)
 
 
 @dataclass(frozen=True)
@@ -108,9 +114,10 @@ class ConvolutionSizes:
         along = (stride * (size - 1) + TAPS for stride, tiled in zip(self.strides, self.tiled, strict=True) if tiled)
         return prod(along)
 
-    def filters(self, size: int) -> int:
-        """Different filters of the products: with a stride of 2 those of elements of odd number have one."""
-        return (size + TAPS - 1) ** sum(self.tiled)
+    def written(self, size: int) -> int:
+        """Different filters of the products, which are transformed for each block: with a stride of 2 those of elements
+        of odd number have one; 0 where the weight has been transformed."""
+        return 0 if self.group == 1 else (size + TAPS - 1) ** sum(self.tiled)
 
 
 def choose(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
@@ -145,7 +152,7 @@ def _schedule(
 ) -> MatmulSchedule:
     tiles, registers = tile_rows * sizes.tiles(output_tile)[1], ceil_div(sizes.outputs, lanes)
     products = sizes.products(output_tile), tiles, registers, sizes.segments * sizes.steps
-    return batched_matmul_schedule(machine, lanes, products, streamed=sizes.group == 1)
+    return batched_matmul_schedule(machine, lanes, products, written=sizes.written(output_tile))
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
@@ -166,12 +173,14 @@ def cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float
     tile_rows, count = _tile_rows(machine, sizes, output_tile), sizes.products(output_tile)
     blocks, tiles = ceil_div(rows, tile_rows), tile_rows * columns
     transforms = sum(_transform_cycles(machine, sizes, output_tile))
-    if sizes.group > 1:  # written panels are near, and what is transformed beside them hides the start of tiles
-        products = _product_cycles(machine, sizes, rows * columns * count)
-        registers = sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32))
-        filters = registers * sizes.filters(output_tile) * machine.winograd.filter_cycles  # transforms of the weight
-        return products + transforms + blocks * filters
     schedule = _schedule(machine, lanes_of(machine, f32), sizes, output_tile, tile_rows)
+    if filters := sizes.written(output_tile):  # what is transformed beside written panels hides the start of tiles
+        products = _product_cycles(machine, sizes, rows * columns * count)
+        registers = ceil_div(sizes.outputs, lanes_of(machine, f32))
+        far = far_cycles(machine, (count, tiles, registers, sizes.steps), filters, schedule.nr)
+        return (
+            products + transforms + blocks * (sizes.steps * registers * filters * machine.winograd.filter_cycles + far)
+        )
     products = product_cycles(machine, schedule, tiles, sizes.outputs, sizes.segments * sizes.steps)
     weight, growth = _weight(machine, sizes, count * sizes.segments), count * sizes.segments / sizes.taps
     fetching = machine.weight_cycles(weight, growth, blocks)
@@ -185,7 +194,7 @@ def cycles_with_memory(machine: Machine, sizes: ConvolutionSizes, output_tile: i
     registers = min(ceil_div(sizes.outputs, lanes_of(machine, f32)), machine.winograd.product_registers)
     steps, panel = sizes.segments * sizes.steps, registers * machine.vector_bytes
     buffers = tiles * sizes.products(output_tile) * (steps * byte_width(f32) + panel)
-    filters = sizes.filters(output_tile) * steps * panel if sizes.group > 1 else 0  # of a panel of the weight
+    filters = sizes.written(output_tile) * steps * panel  # of a panel of the weight
     return cycles(machine, sizes, output_tile) + (buffers + filters) / machine.bandwidths.l2
 
 

@@ -54,6 +54,7 @@ from aotc.passes.kernel.nests.products.matmul_nest import (
     Place,
     Products,
     StepFactors,
+    prefetch_ahead,
     prefetch_panel,
 )
 from aotc.passes.kernel.nests.products.strassen_nest import StrassenNest
@@ -179,6 +180,7 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
         def at(k: Scalar) -> tuple[Scalar, Scalar]:
             following = [*matrix, place.panel + 1]
             prefetch_panel(b, schedule, right, following, place.first, share, shape_of(op.rhs)[-2:], k)
+            prefetch_ahead(b, schedule, right, [*matrix, place.panel], (shape_of(op.rhs)[-1], share[1]), k)
             return left(k), right([*matrix, place.panel, k, lanes])
 
         return at

@@ -203,8 +203,8 @@ class WinogradConvStrategy(KernelStrategy[WinogradConvOp]):
         if multiplier is None or lanes != block or block == 1 or 0 in shape_of(op.result):
             return None
         products = sizes.products, sizes.block_tiles, sizes.width // block, ceil_div(sizes.steps, sizes.types.group)
-        streamed = sizes.types.group == 1
-        return batched_matmul_schedule(multiplier, block, products, sizes.panels, streamed=streamed)
+        written = 0 if sizes.types.group == 1 else sizes.filters
+        return batched_matmul_schedule(multiplier, block, products, sizes.panels, written=written)
 
     def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
         return winograd_cost.cycles(self._multiplier(op, machine) or machine, self._sizes(op), op.output_tile)

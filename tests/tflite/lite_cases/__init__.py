@@ -10,6 +10,7 @@ from lite_cases import (
     control,
     curves,
     detection,
+    formats,
     movement,
     networks,
     pools,
@@ -37,6 +38,7 @@ _FAMILIES = (
     signal,
     detection,
     networks,
+    formats,
 )
 for _family in _FAMILIES:
     for _case in _family.cases():

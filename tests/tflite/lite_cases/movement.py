@@ -194,7 +194,25 @@ def running_sums() -> Iterator[Case]:
         yield single("-".join(["cumsum", *way, "float32"]), "CUMSUM", *ends, **way)
 
 
+def of_lite_alone() -> Iterator[Case]:
+    """TILE, RANK, SCATTER_ND and SELECT, which TFLite Micro does not have."""
+    for name, counts, y in (("rows", (2, 1), (4, 3)), ("all", (3, 2), (6, 6)), ("none", (1, 1), (2, 3))):
+        yield from _moves("TILE", name, (2, 3), y, [indices(*counts)], ("int8", "int32", "float32"), oracle="lite")
+    yield single("rank-float32", "RANK", [_t((2, 3, 4), "float32")], [tensor((), "int32")], oracle="lite")
+    for dtype in ("int32", "float32"):
+        for name, places, updates, y in (("elements", (5, 1), (5,), (4,)), ("rows", (3, 1), (3, 2), (4, 2))):
+            given = [tensor(places, "int32"), tensor(updates, dtype), indices(*y)]
+            case = f"scatter_nd-{name}-{dtype}"
+            few = {"x0": (0, 3), "x1": (-99, 99)}
+            near = 1e-6 if dtype == "float32" else 0
+            yield single(case, "SCATTER_ND", given, [tensor(y, dtype)], oracle="lite", ranges=few, tolerance=near)
+    for name, condition in (("same", (3, 4)), ("rows", (3,))):
+        for dtype in ("int8", "float32"):
+            given = [tensor(condition, "bool"), _t((3, 4), dtype), _t((3, 4), dtype)]
+            yield single(f"select-{name}-{dtype}", "SELECT", given, [_t((3, 4), dtype)], oracle="lite")
+
+
 def cases() -> Iterator[Case]:
     """All of this file."""
-    for family in (shapes, axes, borders, picks, blocks, running_sums):
+    for family in (shapes, axes, borders, picks, blocks, running_sums, of_lite_alone):
         yield from family()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -256,3 +257,14 @@ def cumsum(node: Node) -> Array:
             np.moveaxis(sums, axis, 0)[0] = 0
     sums = np.flip(sums, axis) if node.option("reverse", False) else sums
     return sums.astype(np.float32) if x.dtype == "float32" else _sum(node, sums + _half(np.array(-x.zero)))
+
+
+@computes("DENSIFY")
+def densify(node: Node) -> Array:
+    """A matrix of which each row's stored elements have places."""
+    sparsity, out = node[0].tensor.sparsity, np.zeros(node.shape, np.float32)
+    assert sparsity is not None and not isinstance(sparsity[2][1], int)
+    starts, columns = sparsity[2][1]
+    for row, (start, end) in enumerate(pairwise(starts)):
+        out[row, np.asarray(columns[start:end], int)] = node[0].array[start:end]
+    return out

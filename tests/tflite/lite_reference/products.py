@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lite_reference.fixed import Array, quantized_multiplier, requantized, requantized_wide, wide, wrapped
+from lite_reference.fixed import Array, quantized_multiplier, requantized, requantized_wide, rounded, wide, wrapped
 from lite_reference.nodes import Node, Value, activated, computes, real_activated
 
 
@@ -68,10 +68,19 @@ def _input(node: Node) -> Array:
     return node[0].array.astype(np.int64) if node[0].dtype == "int16" else node[0].centered
 
 
+def _kernel(node: Node) -> Array:
+    """Weights as wide; those of uint8 have a zero point that counts."""
+    if node[1].dtype == "uint8":
+        return node[1].centered
+    return node[1].array.astype(np.float64 if node[0].dtype == "float32" else np.int64)
+
+
 @computes("CONV_2D")
 def conv_2d(node: Node) -> Array:
     """Weights are out channels, height, width, in channels of a group; their zero points are not looked at."""
-    x, weights = _input(node), node[1].array.astype(_input(node).dtype)
+    if (node[0].dtype, node[1].dtype) == ("float32", "int8"):
+        return _hybrid_convolution(node)
+    x, weights = _input(node), _kernel(node)
     outs, height, width, depth = weights.shape
     taken = windows(x, node, (height, width), 0)
     groups = x.shape[3] // depth
@@ -81,10 +90,23 @@ def conv_2d(node: Node) -> Array:
     return real_sums(node, sums) if node[0].dtype == "float32" else requantized_sums(node, sums, channel_factors(node))
 
 
+def _hybrid_convolution(node: Node) -> Array:
+    """Floats by int8 weights: each image is quantised to the range of its numbers and 0, in float32."""
+    x, weights = node[0].array, node[1].array.astype(np.int64)
+    low, high = (np.minimum(x.min((1, 2, 3)), 0), np.maximum(x.max((1, 2, 3)), 0))
+    wide_scale = np.where(high > low, (high.astype(np.float64) - low) / 255, 1)[:, None, None, None]
+    zero = np.clip(rounded(-128 - low[:, None, None, None] / wide_scale), -128, 127).astype(np.float32)
+    scale = wide_scale.astype(np.float32)
+    inverse = (1 / scale.astype(np.float64)).astype(np.float32)
+    whole = (np.clip(rounded(zero + inverse * x), -128, 127) - zero).astype(np.int64)
+    sums = np.einsum("bhwyxc,oyxc->bhwo", windows(whole, node, weights.shape[1:3], 0), weights)
+    return real_sums(node, sums * (scale * node[1].scales))
+
+
 @computes("DEPTHWISE_CONV_2D")
 def depthwise_conv_2d(node: Node) -> Array:
     """Weights are 1, height, width, out channels; out channel `c * multiplier + m` is of channel `c`."""
-    x, weights = _input(node), node[1].array.astype(_input(node).dtype)
+    x, weights = _input(node), _kernel(node)
     _, height, width, outs = weights.shape
     taken = np.repeat(windows(x, node, (height, width), 0), outs // x.shape[3], axis=-1)
     sums = np.einsum("bhwyxc,yxc->bhwc", taken, weights[0])
@@ -99,11 +121,19 @@ def _rows(value: Value, depth: int) -> Array:
 def fully_connected(node: Node) -> Array:
     """Weights are out, in. With one scale their zero point counts, with several it does not."""
     x, weights = _rows(node[0], node[1].array.shape[-1]), node[1].array
+    if (node[0].dtype, node[1].dtype) == ("float32", "int8"):
+        scale = np.abs(x).max(1, keepdims=True) / np.float32(127)
+        whole = rounded(np.divide(x, scale, out=np.zeros_like(x), where=scale > 0)).astype(np.int64)
+        return real_sums(node, (whole @ weights.astype(np.int64).T) * (scale * node[1].scales))
     if node[0].dtype == "float32":
         return real_sums(node, x.astype(np.float64) @ weights.astype(np.float64).T)
     whole = len(node[1].scales) == 1
     centered = node[1].centered if whole else weights.astype(np.int64)
     sums = (x.astype(np.int64) - node[0].zero) @ centered.T
+    if node[0].dtype == "uint8":  # LiteRT's, which rounds once, in double
+        bias = node.get(2)
+        whole_sums = sums if bias is None else sums + bias.array
+        return activated(node, rounded(whole_sums * channel_factors(node)).astype(np.int64) + node.out.zero)
     return requantized_sums(node, sums, channel_factors(node))
 
 

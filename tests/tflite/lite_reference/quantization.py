@@ -20,5 +20,7 @@ def quantize(node: Node) -> Array:
 
 @computes("DEQUANTIZE")
 def dequantize(node: Node) -> Array:
-    """Elements less the zero point times the scale, in float."""
+    """Elements less the zero point times the scale, in float; float16 as it is."""
+    if node[0].dtype == "float16":
+        return node[0].array.astype(np.float32)
     return (node[0].centered * float(node[0].scale)).astype(np.float32)

@@ -289,8 +289,20 @@ OTHERS: list[Case] = [
     for positions in (1, 4)
 ]
 
+WIDE: list[Case] = [
+    (line, operands.replace("f32", "f64"), result.replace("f32", "f64"))
+    for line, operands, result in [*(each for each in NORMALIZED if each[0].startswith("normalize")), *REDUCED[:9]]
+]
+"""The same of f64."""
+NARROWER: list[Case] = [
+    (along_lanes("sum", axis, schedule), operand.replace("f32", "i32"), result.replace("f32", "i32"))
+    for schedule in (rows(2), rows(1, 2))
+    for axis, operand, result in ((1, "3x10xf32", "3xf32"), (0, "5x6xf32", "6xf32"))
+]
+
 CASES = [
     *(PRODUCTS + TURNED + PACKED + REDUCED + POSITIONS_OF_EXTREMES + TOTALS + NORMALIZED),
+    *(WIDE + NARROWER),
     *(POOLED + POOLED_ROWS + DEPTHWISE + CONVOLVED + CONVOLVED_ROWS + NARROW + RESAMPLED + OTHERS),
 ]
 

@@ -26,7 +26,13 @@ from aotc.passes.kernel.costs import strassen_cost, winograd_cost
 from aotc.passes.kernel.costs.conv_cost import conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.dot_cost import dot_machine
 from aotc.passes.kernel.costs.lanes import elementwise_schedule, reduction_schedule, row_schedule
-from aotc.passes.kernel.costs.product_cost import batched_matmul_schedule, panel_order, product_schedule, register_tile
+from aotc.passes.kernel.costs.product_cost import (
+    batched_matmul_schedule,
+    far_cycles,
+    panel_order,
+    product_schedule,
+    register_tile,
+)
 from aotc.passes.kernel.costs.window_cost import window_schedule
 from aotc.passes.kernel.model_weights import read_bytes
 from aotc.passes.kernel.nests.products.matmul_nest import CACHE_LINE, SUMS
@@ -231,9 +237,24 @@ def test_some_decision_follows_every_field(record: str | None, name: str) -> Non
 
 
 def test_panels_that_are_written_stay_in_l2_where_that_is_fastest() -> None:
-    sizes, lanes = (36, 16, 16, 128), X86_AVX512.vector_bytes // 4
-    widths = [batched_matmul_schedule(X86_AVX512, lanes, sizes, streamed=streamed).nr for streamed in (True, False)]
-    assert widths[1] * 36 * 128 * X86_AVX512.vector_bytes < X86_AVX512.l2 / 2 < widths[0] * 36 * 128 * 64
+    """As of 36 products of pairs of 128 channels on 28 tiles."""
+    sizes, machines = (36, 28, 8, 64), [replace(X86_AVX512, l2=size << 20) for size in (1, 4)]
+    widths = [batched_matmul_schedule(machine, 16, sizes, written=36).nr for machine in machines]
+    usual = batched_matmul_schedule(X86_AVX512, 16, sizes).nr
+    assert widths[0] < widths[1] == usual
+
+
+def test_what_does_not_stay_in_l2_beside_written_panels_comes_from_l3() -> None:
+    machine = replace(X86_AVX512, l2=1 << 20)
+    sizes, panel = (36, 16, 32, 256), 36 * 256 * 64
+    operand, results = 36 * 16 * 256 * 4, 36 * 16 * 64
+    touched = operand + 2 * (panel + results)
+    far = 1 - 3 / 4 * machine.l2 / touched
+    expected = far * (16 * operand + 32 * panel) / machine.bandwidths.l3
+    assert far_cycles(machine, sizes, 36, 2) == pytest.approx(expected)
+    fits = replace(machine, l2=2 * touched)
+    assert far_cycles(fits, sizes, 36, 2) == 0
+    assert far_cycles(machine, sizes, 9, 2) < far_cycles(machine, sizes, 36, 2)
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
@@ -373,3 +394,17 @@ def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, mon
     text = (LIT / "loops" / "shares" / "split-parallel-loops.mlir").read_text()
     module = _after(text, "attach-target{target=host},split-parallel-loops{threads=2}")
     assert any(isinstance(op, ThreadOp) for op in module.walk()) is shared
+
+
+def test_weights_from_memory_are_prefetched_ahead_for_one_tile_of_rows() -> None:
+    """Where a step waits for multiply-adds: not with one row, nor two; nor with more rows than a tile has."""
+    far = X86_AVX512.with_weights(X86_AVX512.l3)
+    near = X86_AVX512.with_weights(int(X86_AVX512.l3 * X86_AVX512.shares.weights))
+
+    def ahead(machine: Machine, rows: int, *, streamed: bool = True) -> bool:
+        schedule = product_schedule(machine, f32, rows, 1536, 384, streamed=streamed)
+        assert schedule is not None and not (schedule.ahead and schedule.prefetch)
+        return schedule.ahead
+
+    assert [rows for rows in (1, 2, 4, 7, 8, 16, 64) if ahead(far, rows)] == [4, 7, 8]
+    assert not any(ahead(near, rows) or ahead(far, rows, streamed=False) for rows in (4, 7, 8))

@@ -48,6 +48,33 @@ def _convolution(
     return First(node.requantized(sums, _multiplier(node), axis=1))
 
 
+@tflite_op("TRANSPOSE_CONV")
+def transpose_conv(node: Node) -> First:
+    """Each element times the filter is added to a window of the result, whose shape is the first input."""
+    node.require_type(2, "float32", "int8")
+    x, shape = node.channels_first(2), node.results[0].shape
+    outputs, *kernel, inputs = node.array(1, "the filter").shape
+    fits = len(shape) == 4 and (shape[0], shape[3], inputs) == (x.shape[0], outputs, x.shape[1])
+    node.require(fits, "invalid-shape", f"filters {outputs} x {inputs} from {list(x.shape)} to {list(shape)}")
+    given = window_attributes(node, shape[1:3], kernel)
+    more = [0, 0]
+    for axis, (extent, reach) in enumerate(zip(x.shape[2:], kernel, strict=True)):
+        spare = (extent - 1) * given["strides"][axis] + reach - given["pads"][axis] - shape[1 + axis]
+        given["pads"][2 + axis], more[axis] = max(spare, 0), max(-spare, 0)
+    permutation, of = (3, 0, 1, 2), [inputs, outputs, *kernel]
+    weight = node.permuted(1, "the filter", permutation, of)
+    if not node.is_quantized:
+        result = x.emit("conv_transpose", weight, node.optional(3), group=1, **given, output_padding=more)
+        return First(node.activated(result))
+    _, point = node.input_quantization(2)
+    bias = None if node.value(3) is None else node.constant(node.array(3, "the bias").astype(np.int32))
+    sums = x.emit(
+        "conv_transpose", weight, bias, group=1, **given, output_padding=more, accumulator=i32,
+        x_zero_point=point or None,
+    )  # fmt: skip
+    return First(node.requantized(sums, _multiplier(node, 2), axis=1))
+
+
 @tflite_op("FULLY_CONNECTED")
 def fully_connected(node: Node) -> Tensor:
     node.require_type(0, "float32", "int8")
@@ -86,9 +113,9 @@ def _start(node: Node, weight: Array, *, has_borders: bool) -> tuple[int, Array 
     return point, None if bias is None else wrapped(bias).astype(np.int32)
 
 
-def _multiplier(node: Node) -> Multiplier:
-    """The scales of sums over that of the result."""
-    (given, _), (result, _) = node.input_quantization(0), node.quantization(node.results[0])
+def _multiplier(node: Node, position: int = 0) -> Multiplier:
+    """The scales of sums over that of the result; the first factor is the input at `position`."""
+    (given, _), (result, _) = node.input_quantization(position), node.quantization(node.results[0])
     weights = node.declared(1).tensor.quantization
     if weights is None:
         node.fail("unsupported-type", "the weights have no scale", "their integers must stand for real numbers")

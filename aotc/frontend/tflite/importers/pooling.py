@@ -54,6 +54,15 @@ def average_pool_2d(node: Node) -> First:
     return First(sums.emit("doubling_requantize", *made, axis=0, zero_point=0, low=low, high=high, to=node.to))
 
 
+@tflite_op("L2_POOL_2D")
+def l2_pool_2d(node: Node) -> First:
+    """Roots of means of squares."""
+    node.require_type(0, "float32")
+    x = node.channels_first(0)
+    means = (x * x).emit("average_pool", ceil=False, **_window(node), include_pad=False)
+    return First(node.activated(means.sqrt()))
+
+
 _MOST_COUNT = 1 << 15
 """Elements of a window whose mean is a product."""
 

@@ -27,6 +27,10 @@ SUMS = 8
 """Accumulators of a small tile that take turns, so that a multiply-add need not wait for the one before: no machine of
 the table needs more."""
 
+AHEAD = 16 << 10
+"""Bytes between what is prefetched of a weight and what is used: several times what memory brings while one
+cache line comes, and little enough to stay in L1 until then."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -328,6 +332,20 @@ def prefetch_panel(
     start = first * (depth * columns // rows) + k * share
     for offset in range(0, share, max(CACHE_LINE // element, 1)):
         b.prefetch(read, [*following, b.index(0), start + offset])
+
+
+def prefetch_ahead(
+    b: TileBuilder, schedule: MatmulSchedule, read: Reader, panel: Sequence[Scalar], sizes: tuple[int, int], k: Scalar
+) -> None:
+    """At step `k` of the only tile of rows, prefetch what it reads `AHEAD` bytes later, where the schedule says so.
+
+    `read` with the indices `panel` is its panel, behind which the next one lies; `sizes` are the columns of a panel and
+    the bytes of an element.
+    """
+    columns, element = sizes
+    if schedule.ahead:
+        for offset in range(0, columns, max(CACHE_LINE // element, 1)):
+            b.prefetch(read, [*panel, b.index(0), k * columns + (AHEAD // element + offset)])
 
 
 T = TypeVar("T")

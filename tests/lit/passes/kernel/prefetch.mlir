@@ -65,3 +65,18 @@ func.func private @convolution(%x: memref<1x1x4x4x8xf32>, %w: memref<2x1x1x1x8x8
   bufferization.materialize_in_destination %2 in writable %out : (tensor<1x2x4x4x8xf32>, memref<1x2x4x4x8xf32>) -> ()
   func.return
 }
+
+// One tile of rows asks for what it reads 16 KiB later, 512 steps of 8 elements, a line in each step.
+// CHECK-LABEL: func.func private @ahead
+// CHECK:       %[[LATER:.*]] = arith.constant 4096 : index
+// CHECK:       scf.for %[[PANEL:.*]] = %{{.*}} to %{{.*}} step
+// CHECK:           %[[ASKED:.*]] = arith.addi %{{.*}}, %[[LATER]] : index
+// CHECK-NEXT:      aot.prefetch %w[%[[PANEL]], %{{.*}}, %[[ASKED]]] : memref<2x6x8xf32>
+// CHECK-NEXT:      aot.tile_load %x
+func.func private @ahead(%x: memref<3x6xf32>, %w: memref<2x6x8xf32>, %out: memref<3x16xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<3x6xf32> to tensor<3x6xf32>
+  %1 = bufferization.to_tensor %w : memref<2x6x8xf32> to tensor<2x6x8xf32>
+  %2 = graph.packed_matmul %0, %1 {columns = 16 : i64, schedule = #graph.matmul_schedule<lanes = 8, mr = 3, nr = 1, unroll = 2, order = columns, ahead>} : (tensor<3x6xf32>, tensor<2x6x8xf32>) -> tensor<3x16xf32>
+  bufferization.materialize_in_destination %2 in writable %out : (tensor<3x16xf32>, memref<3x16xf32>) -> ()
+  func.return
+}

@@ -1,6 +1,6 @@
-// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},fold-tables{most=4096}' | filecheck %s
-// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},fold-tables{most=4095}' | filecheck %s --check-prefix=LARGE
-// RUN: aotc-opt %s -p 'attach-target{target=test-m3},fold-tables{most=4096}' | filecheck %s --check-prefix=SOFT
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},fold-tables{most=4096},dce' | filecheck %s
+// RUN: aotc-opt %s -p 'attach-target{target=test-m4f},fold-tables{most=4095},dce' | filecheck %s --check-prefix=LARGE
+// RUN: aotc-opt %s -p 'attach-target{target=test-m3},fold-tables{most=4096},dce' | filecheck %s --check-prefix=SOFT
 
 // A table of angles of 64 positions and 16 frequencies: one constant, or computed in each call.
 // CHECK-LABEL: func.func @angles()

@@ -10,6 +10,7 @@ from test_schedules import ONE, SUMS, operation
 
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.machines.machine import Core
+from aotc.passes.kernel.costs.sums_cost import depthwise_cycles, scheduled_cycles
 from aotc.passes.kernel.strategies.channels_last_strategy import SumsStrategy
 from aotc.passes.kernel.strategy import strategies_of
 
@@ -82,20 +83,15 @@ def test_products_of_floats_need_an_fpu(core: str, how: str) -> None:
     assert proposed(core, "matmul %0, %1", "6x32xf32, 32x12xf32", "6x12xf32") == ""
 
 
-@pytest.mark.parametrize(
-    ("depth", "columns", "pairs"), [(32, 2, True), (32, 3, True), (65535, 2, True), (65536, 2, False), (32, 1, False)]
-)
-def test_two_weights_in_a_byte_are_of_two_columns(depth: int, columns: int, *, pairs: bool) -> None:
-    """Sixteen times a sum of bytes is an i32: of less than 2^16 products."""
+@pytest.mark.parametrize(("depth", "pairs"), [(32, True), (65535, True), (65536, False)])
+def test_two_weights_in_a_byte_are_of_two_columns(depth: int, *, pairs: bool) -> None:
+    """Sixteen times a sum of bytes is an i32: of less than 2^16 products. Three columns are computed at once else."""
     core = CORES["m4"]
     assert core is not None
-    small = replace(core, small=True)
-    operands = f"1x{depth}xi8, const {depth}x{columns}xi4"
-    found = schedule(small, f"matmul %0, %1 {{{SUMS}}}", operands, f"1x{columns}xi32")
-    assert found is not None
-    tile = schedule(small, f"matmul %0, %1 {{{SUMS}}}", operands.replace("xi4", "xi8"), f"1x{columns}xi32")
-    assert tile is not None
-    assert found.columns == (2 if pairs else tile.columns)
+    for kind, columns in (("i4", 2 if pairs else 3), ("i8", 3)):
+        found = schedule(core, f"matmul %0, %1 {{{SUMS}}}", f"1x{depth}xi8, const {depth}x3x{kind}", "1x3xi32")
+        assert found is not None
+        assert found.columns == columns
 
 
 PADDED = ONE.replace("pads = array<i64: 0, 0>", "pads = array<i64: 1, 1>")
@@ -151,6 +147,70 @@ def test_what_is_no_constant_is_not_summed_up_in_registers() -> None:
     floats = f"conv %0, %1 {{{ONE}, group = 1}}"
     for core, how in (("m4", ""), ("m4f", "singles")):
         assert proposed(core, floats, "1x4x9xf32, const 8x4x3xf32", "1x8x7xf32") == how
+
+
+def conv2(pad: int) -> str:
+    pads = ", ".join([str(pad)] * 4)
+    window = f"strides = array<i64: 1, 1>, pads = array<i64: {pads}>, dilations = array<i64: 1, 1>"
+    return f"conv %0, %1 {{{window}, group = 1, {SUMS}}}"
+
+
+@pytest.mark.parametrize(
+    ("core", "pad", "x", "weight", "how"),
+    [
+        # three strips of three bytes are copied where 64 bytes of the result pay for each, and outputs for the copy
+        ("m55", 0, "1x1x40x40xi8", "64x1x3x3xi8", "patch"),
+        ("m55", 0, "1x1x40x40xi8", "8x1x3x3xi8", "quads"),
+        ("m55", 0, "1x1x5x5xi8", "64x1x3x3xi8", "patch"),
+        ("m55", 0, "1x1x4x4xi8", "64x1x3x3xi8", "quads"),
+        # small code knows no windows that are cut: registers must be filled
+        ("m55 small", 1, "1x3x20x20xi8", "8x3x3x3xi8", "patch"),
+        ("m55 small", 1, "1x3x4x4xi8", "8x3x3x3xi8", "singles"),
+        ("m55 small", 1, "1x4x4x4xi8", "8x4x3x3xi8", "words"),
+        ("m55 small", 1, "1x16x4x4xi8", "8x16x3x3xi8", "quads"),
+        ("m55 small", 1, "1x16x4x4xui8", "8x16x3x3xi8", "words"),
+        ("m55 small", 0, "1x3x4x4xui8", "8x3x3x3xi8", "strips"),
+        ("m4 small", 1, "1x3x4x4xi8", "8x3x3x3xi8", "singles"),
+        ("m4", 1, "1x3x4x4xi8", "8x3x3x3xi8", "words"),
+        ("m4", 1, "1x3x40x40xi8", "8x3x3x3xi8", "words"),
+        ("m55", 0, "1x16x9x9xi16", "8x16x3x3xi8", "singles"),
+    ],
+)
+def test_strips_of_cut_windows(core: str, pad: int, x: str, weight: str, how: str) -> None:
+    given = CORES[core.split()[0]]
+    assert given is not None
+    outputs, extent = weight.split("x")[0], int(x.split("x")[2]) + 2 * pad - 2
+    result = f"1x{outputs}x{extent}x{extent}xi32"
+    assert kind(schedule(replace(given, small="small" in core), conv2(pad), f"{x}, const {weight}", result)) == how
+
+
+@pytest.mark.parametrize(("outputs", "columns"), [(6, {1, 3}), (8, {2, 4}), (4, {2})])
+def test_two_weights_in_a_byte_are_of_one_group(outputs: int, columns: set[int]) -> None:
+    core = CORES["m4"]
+    assert core is not None
+    operands = f"1x8x9xi8, const {outputs}x4x3xi4"
+    found = schedule(core, conv(ONE, 2), operands, f"1x{outputs}x7xi32")
+    assert found is not None
+    assert found.columns in columns
+
+
+def test_costs_of_convolutions() -> None:
+    """Instructions of all rows of positions, of all groups or channels."""
+    core = CORES["m4"]
+    assert core is not None
+
+    def cost(group: int, weight: str) -> float:
+        op = operation(conv(ONE, group), f"2x4x9xi8, const {weight}", "2x4x7xi32")
+        (strategy,) = (each for each in strategies_of(type(op)) if isinstance(each, SumsStrategy))
+        found = strategy.schedule(op, core)
+        assert isinstance(found, SumsSchedule)
+        if group == 4:
+            assert strategy.cost(op, found, core) == 2 * depthwise_cycles(core.scalars, found, 7, 4, 3)
+        return strategy.cost(op, found, core) / scheduled_cycles(core.scalars, found, 7, 4 // group, 1, 12 // group)
+
+    assert cost(1, "4x4x3xi8") == 2
+    assert cost(2, "4x2x3xi8") == 2 * 2
+    assert cost(4, "4x1x3xi8") > 0
 
 
 @pytest.mark.parametrize(
