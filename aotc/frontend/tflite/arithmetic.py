@@ -96,9 +96,14 @@ def _newton(a: Array) -> Array:
     return x
 
 
+def reciprocal_of_one_plus(a: Array) -> Array:
+    """1 / (1 + a) of 0 to 1, both without integer bits."""
+    return multiplied(_newton(a), 1)
+
+
 def logistic(a: Array, integer_bits: int) -> Array:
     """1 / (1 + exp(-a)) without integer bits."""
-    positive = multiplied(_newton(exponential(-np.abs(a), integer_bits)), 1)
+    positive = reciprocal_of_one_plus(exponential(-np.abs(a), integer_bits))
     return np.where(a == 0, 1 << 30, np.where(a > 0, positive, _MOST - positive))
 
 
@@ -106,6 +111,19 @@ def tanh(a: Array, integer_bits: int) -> Array:
     """The hyperbolic tangent without integer bits."""
     positive = multiplied(_newton(exponential(-np.abs(a), integer_bits + 1)) - (1 << 29), 2)
     return np.where(a == 0, 0, np.where(a < 0, -positive, positive))
+
+
+def inverse_root(x: Array) -> Multiplier:
+    """1 / sqrt of integers below 2^29: five steps of Newton's method, 3 integer bits; what is below 1 counts as 1."""
+    value = np.maximum(x, 2)
+    pairs = (31 - np.frexp(value)[1].astype(np.int64)) // 2 - 1
+    half, shift = divided(value << 2 * pairs >> 1, 1), 11 - pairs
+    root = np.full(x.shape, 1 << 28, np.int64)
+    for _ in range(5):
+        cube = multiplied(doubling_product(doubling_product(root, root), root), 6)
+        root = multiplied(doubling_product(root, (1 << 28) + (1 << 27)) - doubling_product(half, cube), 3)
+    root = doubling_product(root, 1518500250) << np.maximum(-shift, 0)
+    return Multiplier(np.where(x <= 1, _MOST, root), np.where(x <= 1, 0, -np.maximum(shift, 0)))
 
 
 def input_radius(integer_bits: int, exponent: int, bits: int = 31) -> int:

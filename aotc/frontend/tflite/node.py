@@ -281,3 +281,14 @@ class Node(Emitter):
     def shaped(self, x: Tensor) -> Tensor:
         """A result in the shape that the model declares, which has as many elements."""
         return x.reshape(self.results[0].shape)
+
+    def along_axes(self, reduction: Callable[[Tensor, list[int]], Tensor]) -> Tensor:
+        """What `reduction` makes of input 0 along the axes of input 1, which it keeps, in the shape that the model
+        declares; both are given in the order of axes that is there."""
+        value = self.declared(0)
+        given = self.integers_of(1, "the axes") if value.tensor.shape else []
+        axes = sorted({self.axis(0, axis) for axis in given})
+        if not value.made_first:
+            return self.shaped(reduction(self.tensor(0), axes))
+        result = reduction(self.channels_first(0), [PLACES[axis] for axis in axes])
+        return self.shaped(result.transpose(TO_LAST))

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i32
 
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite.arithmetic import Multiplier, divided, doubling_product
-from aotc.frontend.tflite.node import PLACES, TO_LAST, First, Node
+from aotc.frontend.tflite.node import First, Node
 from aotc.frontend.tflite.registry import tflite_op
 from aotc.frontend.tflite.windows import window_attributes
 from aotc.model.weight_store import Array
@@ -84,26 +84,26 @@ def _quotient(counts: Array) -> tuple[int, Multiplier]:
     return up, by
 
 
-@tflite_op("MEAN")
+@tflite_op("MEAN", "SUM")
 def mean(node: Node) -> Tensor:
-    """Of integers: their sum, less as many zero points, times the quotient of scales over their number."""
-    node.require_type(0, "float32", "int8")
-    axes = sorted({int(axis) % max(len(node.shape(0)), 1) for axis in node.array(1, "the axes").reshape(-1)})
-    value = node.declared(0)
-    x = node.channels_first(0) if value.made_first else node.tensor(0)
-    along = [PLACES[axis] for axis in axes] if value.made_first else axes
-    if not node.is_quantized:
-        return node.shaped(_ordered(x.reduce("mean", along), value.made_first))
-    (scale, point), (to, _) = node.input_quantization(0), node.quantization(node.results[0])
-    count = math.prod(x.shape[axis] for axis in along)
-    node.require(0 < count < 1 << 24, "too-large", f"the mean of {count} elements")
-    sums = x.cast(i32).reduce("sum", along)
-    sums = sums - point * count if point else sums
-    by = Multiplier.of(np.float64(scale) / np.float64(to))
-    shift = min(count.bit_length() - 1, 32, 31 + int(by.exponents))
-    by = Multiplier((by.factors << shift) // count, by.exponents - shift)
-    return node.shaped(_ordered(node.requantized(sums, by), value.made_first))
+    """Of integers: their sum, less as many zero points, times the quotient of scales; a mean divides that by their
+    number, as integers."""
+    is_mean = node.op_type == "MEAN"
+    node.require_type(0, "float32", "int8", *[] if is_mean else ["int32"])
 
+    def real(x: Tensor, axes: list[int]) -> Tensor:
+        return x.reduce("mean" if is_mean else "sum", axes)
 
-def _ordered(x: Tensor, is_first: bool) -> Tensor:
-    return x.transpose(TO_LAST) if is_first else x
+    def integers(x: Tensor, axes: list[int]) -> Tensor:
+        (scale, point), (to, _) = node.input_quantization(0), node.quantization(node.results[0])
+        count = math.prod(x.shape[axis] for axis in axes)
+        node.require(0 < count < 1 << 24, "too-large", f"the {node.op_type.lower()} of {count} elements")
+        sums = x.cast(i32).reduce("sum", axes)
+        sums = sums - point * count if point else sums
+        by = Multiplier.of(np.float64(scale) / np.float64(to))
+        if is_mean:
+            shift = min(count.bit_length() - 1, 32, 31 + int(by.exponents))
+            by = Multiplier((by.factors << shift) // count, by.exponents - shift)
+        return node.requantized(sums, by)
+
+    return node.along_axes(integers if node.is_quantized else real)
