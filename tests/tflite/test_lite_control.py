@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from lite_oracle import Micro
 from xdsl.context import Context
 
 import aotc
+from aotc.cli.main import run
 from aotc.errors import CompileError
 from aotc.frontend.tflite import import_model, load_model
 
@@ -98,6 +100,19 @@ def test_what_is_written_before_it_is_read_is_not_kept() -> None:
     graph.op("READ_VARIABLE", ["v"], ["old"])
     graph.op("ADD", ["x", "old"], ["y"])
     assert not _compare([graph.ends(["x"], ["y"])]).states
+
+
+def test_bytecode_keeps_no_variables() -> None:
+    with pytest.raises(aotc.UsageError, match="option-conflict"):
+        aotc.compile(write(_begun(writes=True)), executor="vm")
+    assert aotc.compile(write(_begun()), executor="vm")  # here they are constants
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_the_interpreter_keeps_variables_when_it_is_compared(tmp_path: Path, writes: bool) -> None:
+    path = tmp_path / "sum.tflite"
+    path.write_bytes(write(_begun(writes=writes)))
+    assert run(["verify", str(path), "--steps", "3"]) == 0
 
 
 # --- subgraphs --------------------------------------------------------------------------------------------------------
