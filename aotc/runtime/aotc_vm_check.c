@@ -91,7 +91,7 @@ static int CheckInstruction(const Tables *t, uint32_t function, uint32_t here, c
     if (callees[word[1]] < MACHINE && t->functions[callees[word[1]]].inputs != operands) return 0;
     return here + 1 < last && CheckOperands(t, f, word + 3, end, operands);
   }
-  if (operands != 0 || (code != kGoto && n >= 2 && word[1] >= f->registers)) return 0;
+  if (operands != 0 || (code != kGoto && word[1] >= f->registers)) return 0;
   if (code == kRet) return n == 2;
   if (code == kGoto && n == 3) {
     target += (int32_t)Distance(word + 1);
@@ -131,7 +131,7 @@ static int CheckAll(const Tables *t, const uint16_t *callees) {
   if ((h->functions == 0) != (h->instructions == 0)) return 0;
   for (i = 0; i < h->functions; ++i) {
     const Function *f = &t->functions[i];
-    if (f->start != here || EndOf(t, i) <= here || EndOf(t, i) > h->instructions) return 0;
+    if (f->start != here || EndOf(t, i) <= here) return 0;
     if (f->inputs > f->registers || f->registers > PAYLOAD + 1) return 0;
     here = EndOf(t, i);
   }

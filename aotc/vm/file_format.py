@@ -8,7 +8,7 @@ names        u32 name (byte of the names): what calls have by number
 constants    u8 kind (0 tensor, 1 data type, 2 place in the workspace), u8 and u8 DLPack's code and bits,
              u8 dimensions, u32 first extent, u32 first byte (a multiple of 64 in the data), u32 bytes
 offsets      u32 first word of an instruction
-extents      i64 each: the shapes of the tensors
+extents      i64 each: the shapes of the tensors, below 2^32
 words        u16 each: the instructions
 text         the names, each with a zero byte behind it
 data         the constants, at a multiple of 64 of the file
@@ -202,7 +202,7 @@ def _constant(number: int, row: tuple[int, ...], shapes: list[int], data: memory
     if kind == _DTYPE:
         return dtype
     shape = shapes[extent : extent + dimensions]
-    fits = len(shape) == dimensions and all(n >= 0 for n in shape) and prod(shape) * dtype.itemsize == size
+    fits = len(shape) == dimensions and all(0 <= n <= _MOST for n in shape) and prod(shape) * dtype.itemsize == size
     if not fits or dimensions > MOST_DIMENSIONS:
         raise _damaged(f"constant {number} has not the shape and the bytes that it says")
     if kind == _PLACE:

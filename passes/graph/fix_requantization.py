@@ -49,6 +49,8 @@ _FRACTION = 7
 _SHIFTS = 4
 """Shifts are multiples of it where that loses nothing, so that kernels of several layers can be one function."""
 _LIMIT = 2**31
+_WIDEST = 22
+"""Bits of the greatest sums that leave any of a factor to products in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,8 @@ def _whole(factors: Array, shift: int, most: int, low: int, high: int) -> FixedP
     """With products in 64 bits."""
     up = min(max(_FRACTION + 32 - shift, 1), FACTOR_BITS - most.bit_length())  # 1: see FixedRequantizeOp.is_near
     fraction = shift + up - 32
-    guard = least_guard(low, high, fraction, most, None) if fraction > 1 else 0
-    if not (1 < fraction < 31 and 2 * guard < 1 << fraction):
+    guard = least_guard(low, high, fraction, most, None)
+    if 2 * guard >= 2.0**fraction:
         return None
     return FixedPoint(factors, shift, (_LIMIT - 1) >> up, guard, up=up or None)
 
@@ -165,21 +167,17 @@ def _whole(factors: Array, shift: int, most: int, low: int, high: int) -> FixedP
 def _split(factors: Array, shift: int, most: int, low: int, high: int) -> FixedPoint | None:
     """With products in 32 bits, of factors in two parts."""
     width = most.bit_length()
+    if width > _WIDEST:
+        return None
     most = (1 << width) - 1
     split = 30 - width  # bits of the lower part; the upper one has one less, for the sum
-    upper = split - 1
-    if upper < 1:
-        return None
-    drop = FACTOR_BITS - split - upper
-    if drop < 0:
-        split, drop = split + drop, 0
+    surplus = FACTOR_BITS - split - (split - 1)
+    split, drop = split + min(surplus, 0), max(surplus, 0)
     fraction = shift - drop - split
-    if not 1 < fraction < 30:
-        return None
     guard = least_guard(low, high, fraction, most, split)
-    whole = most * ((_LIMIT >> drop) >> split) + most + (1 << (fraction - 1)) + guard
-    fits = whole < _LIMIT and most << split < _LIMIT and 8 * guard < 1 << fraction
-    return FixedPoint(factors, shift, most, guard, drop=drop, split=split) if fits else None
+    if fraction >= 30 or 8 * guard >= 2.0**fraction:
+        return None
+    return FixedPoint(factors, shift, most, guard, drop=drop, split=split)
 
 
 def doubled(multiplier: Array) -> tuple[Array, Array] | None:

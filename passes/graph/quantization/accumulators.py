@@ -9,7 +9,7 @@ from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.convolution import ConvolutionOp, ConvTransposeOp
+from aotc.dialects.graph.convolution import ConvolutionOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, producer, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
@@ -95,8 +95,7 @@ def range_of(op: AccumulatingOp, axis: int, rank: int, store: WeightStore) -> tu
     if isinstance(op, ConvolutionOp):
         if axis % rank != CHANNEL_AXIS:
             return None
-        if isinstance(op, ConvTransposeOp) or any(op.ints("pads")):
-            low, high = min(low, 0), max(high, 0)  # some elements are outside
+        low, high = min(low, 0), max(high, 0)  # some elements may be outside
         columns = by_output(op, weights).reshape(shape_of(op.result)[CHANNEL_AXIS], -1)
     else:
         assert isinstance(op, MatMulOp)

@@ -112,8 +112,9 @@ def _concatenation(op: ConcatOp, constants: Constants) -> Raised | None:
 def _quantized_parts(op: ConcatOp, parts: Sequence[Quantized | None], constants: Constants) -> Raised | None:
     """A concatenation that is quantised, of parts that are quantised: those that are already stay as they are."""
     after = op.result.get_user_of_unique_use()
-    target = quantization(after, constants.store) if isinstance(after, QuantizeOp) and after.x == op.result else None
-    if target is None or not isinstance(after, QuantizeOp):
+    if not isinstance(after, QuantizeOp) or after.x != op.result:
+        return None
+    if (target := quantization(after, constants.store)) is None:
         return None
     raised = Raised(replaced=[op, after])
     integers: list[SSAValue] = []

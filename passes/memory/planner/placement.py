@@ -191,12 +191,13 @@ def place(
     count = sum(map(len, problem.neighbours))
     for strategy in portfolio[: 1 + effort // max(count, 1)]:
         offsets = strategy(problem, peak)
-        if offsets is not None and (peak is None or problem.peak(offsets) < peak):
+        if offsets is not None:
             best, peak = offsets, problem.peak(offsets)
             if peak == problem.lower_bound:
                 break
-    if best is None or peak is None:
+    if best is None:
         raise ValueError("no strategy of the portfolio gave a placement")
+    peak = problem.peak(best)
     if threads > 1:
         offsets = _centred(problem)
         if problem.peak(offsets) <= GROWTH * peak:

@@ -166,7 +166,8 @@ static void Memory(void) {
 
   CHECK(DO(alloc_storage, I(0), I(8)) == kBadType && DO(alloc_storage, P(&vm), D(0, 8)) == kBadType);
   CHECK(DO(alloc_storage, P(&vm), I(8), I(0), I(0)) == kBadValue && DO(alloc_storage, P(&vm), I(8), I(1)) == kBadValue);
-  CHECK(DO(alloc_storage, P(&vm), I(8), D(0, 0)) == kBadValue && DO(alloc_storage, P(&other), I(8)) == kBadValue);
+  CHECK(DO(alloc_storage, P(&vm), I(8), Value(kAOTCDataType, 0, NULL)) == kBadValue);
+  CHECK(DO(alloc_storage, P(&other), I(8)) == kBadValue);
   CHECK(DO(alloc_storage, P(&vm), I(-1)) == kBadValue && vm.statistics.allocations == 0);
   for (i = 1; i <= 4; ++i) {
     CHECK((i % 2 ? DO(alloc_storage, P(&vm), I(64)) : DO(alloc_storage, P(&vm), I(64), I(0))) == 0);
@@ -182,6 +183,7 @@ static void Memory(void) {
     CHECK(DO(alloc_tensor, Value(kAOTCStorage, 0, &endless), I(0), S(extents), D(0, 8)) ==
             (fits[i][2] ? 0 : kBadValue));
   }
+  CHECK(DO(alloc_tensor, Value(kAOTCStorage, 0, &endless), I(-64), S(shape), D(0, 8)) == kBadValue);
 #define STORAGE Value(kAOTCStorage, 0, &small)
   CHECK(DO(alloc_tensor, STORAGE, I(0), S(shape), D(kDLFloat, 32)) == 0 && TENSOR->data == executable.bytes);
   CHECK(TENSOR->ndim == 2 && TENSOR->shape[0] == 2 && TENSOR->shape[1] == 3 && TENSOR->shape != shape + 1);
@@ -199,7 +201,7 @@ static void Memory(void) {
 }
 
 static void Views(void) {
-  int64_t shape[] = {2, 6}, strides[] = {6, 1};
+  int64_t shape[] = {2, 6}, strides[] = {6, 1}, large[] = {65536, 65536};
   uint8_t data[32];
   DLTensor x = Of(data, 2, shape, kDLInt, 16), wrong;
   AOTCVMValue room;
@@ -215,6 +217,8 @@ static void Views(void) {
   CHECK(DO(view, T(&x), I(0), D(0, 8), I(-1)) == kBadValue && DO(view, T(&x), I(0), D(0, 8)) == 0);
   CHECK(DO(view, P(&x), I(0), D(0, 8), I(4)) == kBadType && DO(view, T(&x), D(0, 0), D(0, 8), I(4)) == kBadType);
   CHECK(DO(view, T(&x), I(0), I(0x800), I(4)) == kBadType && DO(view, T(&x), I(0), D(0, 8), D(0, 0)) == kBadType);
+  wrong = Of(data, 2, large, kDLInt, 16); /* 4 GiB and more */
+  CHECK(DO(view, T(&wrong), I(0), D(0, 8), I(4)) == 0 && DO(view, T(&wrong), I(-4), D(0, 8), I(4)) == kBadValue);
   wrong = x;
   wrong.strides = strides;
   CHECK(DO(view, T(&wrong), I(0), D(0, 8), I(4)) == kBadValue);

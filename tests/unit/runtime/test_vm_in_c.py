@@ -4,8 +4,10 @@ whatever the bytes are, it refuses them or does no harm."""
 from __future__ import annotations
 
 import random
+import struct
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from test_runtime import pytestmark as pytestmark
 from vm_programs import SUMMED, emit_fibonacci, many_instructions, sealed
 
 from aotc.vm import ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place
+from aotc.vm.file_format import Tables, write
 
 HERE = Path(__file__).parent
 SOURCES = [RUNTIME / name for name in ("aotc_vm.c", "aotc_vm_check.c", "aotc_vm_builtins.c", "aotc_registry.c")]
@@ -84,10 +87,10 @@ def interface() -> Executable:
         ib.emit_call("vm.builtin.add", [ib.r(1), ib.imm(1)], dst=ib.r(1))
         ib.emit_ret(ib.r(1))
     with ib.function("keep"):
-        ib.emit_call("two", [np.zeros(2, "int8"), ib.imm(5)], dst=ib.r(0))
+        ib.emit_call("two", [np.zeros(1, "int8"), ib.imm(5)], dst=ib.r(0))
         ib.emit_ret(ib.r(0))
     with ib.function("two", num_inputs=2):
-        ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(0))
+        ib.emit_if(ib.r(0), 1)
         ib.emit_ret(ib.r(1))
     with ib.function("handles"):
         ib.emit_call("vm.builtin.move", [ib.imm(0)], dst=ib.r(0))
@@ -310,6 +313,142 @@ def test_a_byte_changed_at_every_position(seed: int, program: Path, tmp_path: Pa
 
 ONLY_PYTHON = ("is no name", "no UTF-8", "are the same", "nothing has written", "is not what its constants need")
 """Damage that does no harm in C: there a register that nothing has written holds nothing, and names are bytes."""
+
+
+def _numbers(blob: bytes) -> Iterator[tuple[int, int, set[int]]]:
+    """The numbers in an executable: of each its place, its bytes, and others that it may be: its neighbours, the ends
+    of its type, and what is within or just beyond one of the counts. Data types are left out, of which numpy has
+    fewer."""
+    counts = struct.unpack_from("<9I", blob, 16)
+    sizes = zip(counts, (12, 4, 16, 4, 8, 2, 1), ("IIHH", "I", "BxbBIII", "I", "q", "H", "B"), strict=False)
+    fields = [(12 + 4 * each, "I") for each in range(11)]
+    place = 56
+    for count, size, kinds in sizes:
+        for row in range(count):
+            fields += [
+                (place + row * size + struct.calcsize("<" + kinds[:each]), kinds[each])
+                for each in range(len(kinds))
+                if kinds[each] != "x"
+            ]
+        place += -(-count * size // 8) * 8
+    for at, kind in fields:
+        width = struct.calcsize(kind)
+        value, most = int.from_bytes(blob[at : at + width], "little"), (1 << 8 * width) - 1
+        others = {value - 1, value + 1, 0, 1, most, most >> 1, most - 1, 33}
+        if kind == "I":
+            others |= {count + each for count in counts for each in (-1, 0, 1)}
+        if kind == "H":
+            others |= {value & 0xFF00 | code for code in range(6)} | {value & 0x1FFF | kind << 13 for kind in range(8)}
+            others |= {kind << 13 | each for each in (1, counts[1], counts[2]) for kind in range(8)}
+        if kind == "b":
+            others = {0}
+        if kind == "q":
+            others |= {value + (1 << 32), 1 << 32, 1 << 63, (1 << 32) - 1}
+        yield at, width, {each for each in others if 0 <= each <= most and each != value}
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_both_machines_refuse_each_wrong_number(empty: bool, program: Path, tmp_path: Path) -> None:
+    executable = call("move", lambda ib: [np.zeros((0, 3), "int8")]) if empty else many_instructions()
+    blob = executable.to_bytes()
+    variants: list[bytes] = []
+    wanted: list[str] = []
+    """Answers of the check that are right: both, where Python alone refuses."""
+    for at, width, others in _numbers(blob):
+        for value in sorted(others):
+            variants.append(sealed(blob[:at] + value.to_bytes(width, "little") + blob[at + width :]))
+            try:
+                Executable.from_bytes(variants[-1])
+                wanted.append("1")
+            except VMError as error:
+                wanted.append("01" if any(word in str(error) for word in ONLY_PYTHON) else "0")
+    (tmp_path / "all").write_bytes(b"".join(variants))
+    done = subprocess.run([program, "each", tmp_path / "all", str(len(blob))], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    different = [
+        (next(place for place in range(12, len(blob)) if variant[place] != blob[place]), variant)
+        for variant, found, each in zip(variants, done.stdout, wanted, strict=True)
+        if found not in each
+    ]
+    assert not different
+    assert "1" in done.stdout and "0" in done.stdout
+
+
+RET, RECALL = (2, 0), (1, 0, 0xFFFF)
+"""Instructions: return register 0, call the first name for nothing."""
+
+
+@pytest.mark.parametrize(
+    "instructions, fits",
+    [
+        ([], True),
+        ([RET], True),
+        ([(2,)], False),
+        ([(2, 0, 0)], False),
+        ([(2, 8192)], False),
+        ([RECALL, RET], True),
+        ([RECALL], False),
+        ([(0xFF01, 0), RET], False),
+        ([(0xFF01, 0, 0xFFFF, 4 << 13), RET], False),
+        ([(4, 0, 0, 0), RET], True),
+        ([(4, 0, 0, 0)], False),
+        ([(4, 0, 0), RET], False),
+        ([(4, 0, 0, 0, 0), RET], False),
+        ([(3, 1, 0), (3, 0xFFFF, 0xFFFF)], True),
+        ([(3, 1, 0), (3, 0xFFFE, 0xFFFF)], False),
+        ([(3, 1, 0), (3, 1, 0)], False),
+        ([(3, 0), RET], False),
+        ([(3, 0, 0, 0), RET], False),
+    ],
+)
+def test_instructions_are_whole_and_within_their_function(
+    instructions: list[tuple[int, ...]], fits: bool, program: Path, tmp_path: Path
+) -> None:
+    offsets = tuple(sum(map(len, instructions[:each])) for each in range(len(instructions)))
+    functions = (("f", 0, 0, 8192),) if instructions else ()
+    tables = Tables(functions, ("g",) if instructions else (), (), offsets, tuple(chain.from_iterable(instructions)))
+    assert accepted(tables, program, tmp_path) == fits
+
+
+@pytest.mark.parametrize(
+    "functions, names, fits",
+    [
+        ([("f", 0, 2, 2)], 0, True),
+        ([("f", 0, 2, 1)], 0, False),
+        ([("f", 0, 0, 8192)], 0, True),
+        ([("f", 0, 0, 8193)], 0, False),
+        ([("f", 0, 0, 1), ("g", 1, 0, 1)], 0, True),
+        ([("f", 0, 0, 1), ("g", 9, 0, 1)], 0, False),
+        ([("f", each, 0, 1) for each in range(65533)], 0, True),
+        ([("f", each, 0, 1) for each in range(65534)], 0, False),
+        ([("f", 0, 0, 1)], 65534, True),
+        ([("f", 0, 0, 1)], 65535, False),
+    ],
+    ids=range(10),
+)
+def test_functions_and_names_have_numbers(
+    functions: list[tuple[str, int, int, int]], names: int, fits: bool, program: Path, tmp_path: Path
+) -> None:
+    offsets = tuple(range(0, 2 * len(functions), 2))
+    tables = Tables(tuple(functions), ("g",) * names, (np.ones(3, "int8"),), offsets, RET * len(functions))
+    assert accepted(tables, program, tmp_path) == fits
+
+
+@pytest.mark.parametrize("dimensions, fits", [(32, True), (33, False)])
+def test_constants_have_no_more_dimensions_than_there_are(
+    dimensions: int, fits: bool, program: Path, tmp_path: Path
+) -> None:
+    tables = Tables((), (), (place(0, "int8", [1] * dimensions),), (), ())
+    assert accepted(tables, program, tmp_path) == fits
+
+
+def accepted(tables: Tables, program: Path, tmp_path: Path) -> bool:
+    """Whether the check accepts an executable of these tables."""
+    blob = write(tables, 64)
+    (tmp_path / "one").write_bytes(blob)
+    done = subprocess.run([program, "each", tmp_path / "one", str(len(blob))], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout == "1"
 
 
 def test_both_machines_refuse_the_same_tables(program: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 /* vm run FILE FUNCTION ARG..: an argument is an integer, or a shape as 3x5 for a tensor of zeros (float). Prints what
  *    is returned, or the status and where it came from.
+ * vm each FILE SIZE: which of the executables in the file, each of SIZE bytes, the check refuses.
  * vm damage FILE SEED: every byte of the file changed to 3 others, and every prefix: refused, failed or run. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -254,7 +255,29 @@ static int Damage(const char *path, unsigned seed) {
   return 0;
 }
 
+/* A 0 for each of the executables of `size` bytes in a file that the check refuses, else a 1. */
+static int Each(const char *path, size_t size) {
+  size_t all, at;
+  uint8_t *blobs = Load(path, &all);
+  void *memory = malloc(kMemory);
+  AOTCPackedFunction *functions = (AOTCPackedFunction *)malloc((1 << 16) * sizeof(AOTCPackedFunction));
+  AOTCVM vm;
+  int i;
+  for (i = 0; i < 1 << 16; ++i) functions[i] = Empty;
+  for (at = 0; at < all; at += size) {
+    uint8_t *blob = (uint8_t *)malloc(size);
+    memcpy(blob, blobs + at, size);
+    putchar(AOTCVM_Open(&vm, blob, size, functions, memory, kMemory) == kAOTCVMErrorBadExecutable ? '0' : '1');
+    free(blob);
+  }
+  free(functions);
+  free(memory);
+  free(blobs);
+  return 0;
+}
+
 int main(int argc, char **argv) {
+  if (argc == 4 && strcmp(argv[1], "each") == 0) return Each(argv[2], (size_t)atol(argv[3]));
   if (argc >= 4 && strcmp(argv[1], "run") == 0) return Run(argc, argv);
   if (argc == 4 && strcmp(argv[1], "damage") == 0) return Damage(argv[2], (unsigned)atoi(argv[3]));
   return 2;

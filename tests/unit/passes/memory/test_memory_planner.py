@@ -7,7 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from aotc.passes.memory.planner.placement import GROWTH, PORTFOLIO, Buffer, Placement, Problem, place, validate
+from aotc.passes.memory.planner.placement import (
+    GROWTH,
+    ORDERS,
+    PORTFOLIO,
+    Buffer,
+    Placement,
+    Problem,
+    place,
+    validate,
+)
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
 from aotc.passes.memory.planner.program import Access, Program, Role, Storage, Task
 from aotc.passes.memory.planner.schedule import SCHEDULERS, least_memory_order
@@ -463,3 +472,23 @@ def test_at_equal_memory_the_given_order_stays() -> None:
             others += given.order != other.order
             assert plan_memory(program, 16, "auto").order == given.order
     assert others > 0
+
+
+@pytest.mark.parametrize(
+    "order, best_fit, rows, limit, expected",
+    [
+        ("size", False, [(64, 4, 4), (16, 4, 5)], None, [0, 64]),
+        ("size", True, [(100, 0, 2), (0, 2, 2), (20, 2, 3)], None, [0, 0, 112]),
+        ("time", True, [(0, 2, 3), (100, 1, 2), (16, 0, 1), (20, 1, 2)], None, [128, 16, 0, 128]),
+        ("size", False, [(48, 1, 1)], 49, [0]),
+        ("size", False, [(48, 1, 1)], 48, None),
+    ],
+)
+def test_buffers_are_placed_in_gaps(
+    order: str, best_fit: bool, rows: list[tuple[int, int, int]], limit: int | None, expected: list[int] | None
+) -> None:
+    """The first gap that is large enough, or the tightest; where one would end at the limit there is no placement."""
+    problem = Problem(buffers(*rows), 16)
+    strategy = PORTFOLIO[list(ORDERS).index(order) + best_fit * len(ORDERS)]
+    found = strategy(problem, limit)
+    assert (found if found is None else list(found)) == expected

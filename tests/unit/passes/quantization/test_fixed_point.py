@@ -12,6 +12,7 @@ from aotc.dialects.graph.quantized.requantization import least_guard
 from aotc.passes.graph.fix_requantization import FixedPoint, doubled, fixed_point
 
 Array = np.ndarray[Any, Any]
+_ALL = (1 << 31) - 1
 
 
 def _floats(x: Array, multiplier: np.float32, low: int, high: int) -> Array:
@@ -84,6 +85,46 @@ def test_integers_decide_as_floats(long_multiply: bool) -> None:
 def _of(multipliers: list[float], most: int = 1 << 16, long_multiply: bool = True) -> FixedPoint | None:
     array = np.array(multipliers, np.float32)
     return fixed_point(array, np.full(len(array), most, np.int64), -128, 127, long_multiply=long_multiply)
+
+
+def _expected(factors: list[int], shift: int, most: int, guard: int, **more: int) -> FixedPoint:
+    return FixedPoint(np.array(factors), shift, most, guard, **more)
+
+
+NUMBERS = [
+    # the greatest sum is rounded to 0, or just not; one channel of several
+    ([0.49], [1], 128, True, _expected([2104534016], 32, (1 << 24) - 1, 1, up=7)),
+    ([2.0**-26], [1 << 24], 1 << 15, True, _expected([0], 28, (1 << 25) - 1, 1, up=6)),
+    ([2.0**-20, 2.0**-19, 2.0**-11], [42656, 285, 1 << 30], 128, True, _expected([0, 0, 1 << 29], 40, _ALL, 1)),
+    # f32 does not have all integers of a sum, i32 none of them
+    ([1.1 * 2.0**-15], [1 << 24], 1 << 15, True, None),
+    ([1.5 * 2.0**-8], [1 << 31], 128, False, None),
+    # no shift, or not one for both
+    ([2.0**-20], [1 << 20], 1 << 17, True, None),
+    ([3.550853e-05, 0.026732499, 0.023554217], [251729, 34791687, 1684362288], 128, True, None),
+    # products of 64 bits with too few bits of a fraction
+    ([2.0**-16.1, 0.114, 2.0**-14], [5, 359, 641931553], 128, False, None),
+    # products of 32 bits: of the greatest sums for which they are enough, of factors that need not be split, of one too
+    # many, with fractions that leave the type, and with guards that are too wide
+    ([2.0**-17], [(1 << 22) - 1], 128, False, _expected([1 << 27], 44, (1 << 22) - 1, 16401, drop=16, split=8)),
+    ([2.0**-17], [1 << 22], 128, False, _expected([1 << 27], 44, (1 << 30) - 1, 1, up=1)),
+    ([2.0**-20], [5], 1 << 17, False, _expected([0], 28, 7, 131074, drop=0, split=5)),
+    ([2.0**-9 * (1 - 2.0**-24)], [255], 1 << 15, False, _expected([(1 << 31) - 128], 40, (1 << 30) - 1, 3, up=1)),
+    ([2.0**-20], [5], 1 << 20, False, _expected([0], 28, (1 << 20) - 1, 17, up=11)),
+]
+"""Multipliers, greatest sums, the range, whether there are products of 64 bits, and what becomes of that."""
+
+
+@pytest.mark.parametrize("multipliers, most, reach, long_multiply, expected", NUMBERS)
+def test_numbers(
+    multipliers: list[float], most: list[int], reach: int, long_multiply: bool, expected: FixedPoint | None
+) -> None:
+    given = np.array(multipliers, np.float32), np.array(most, np.int64)
+    found = fixed_point(*given, -reach, reach - (reach <= 1 << 15), long_multiply=long_multiply)
+    assert (found is None) == (expected is None)
+    if found is not None and expected is not None:
+        assert found.factors.tolist() == expected.factors.tolist()
+        assert vars(found) | {"factors": None} == vars(expected) | {"factors": None}
 
 
 def test_sums_that_are_nearly_half_are_half() -> None:

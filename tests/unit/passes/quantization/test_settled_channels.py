@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import TensorType, i8, i32
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.graph.convolution import ConvOp
@@ -46,3 +46,24 @@ def test_settled_channels_have_the_same_results(seed: int) -> None:
     scaled = np.ldexp(settled.astype(np.float64), 32)  # 0.3 in 31 bits
     fits = np.ptp(_results(weight, bias, multiplier), axis=1) <= 2
     assert fits.sum() > 4 and (scaled == np.rint(scaled))[fits].all()
+
+
+@pytest.mark.parametrize("known", ["weight", "bias"])
+def test_channels_of_what_is_not_known_keep_their_multipliers(known: str) -> None:
+    multiplier = np.array([0.3, 1e-8], np.float32)
+    store, block = WeightStore(), Block(arg_types=[TensorType(i8, [1, 1, 1, 256])])
+    arrays = {"weight": np.zeros((2, 1, 1, 1), np.int8), "bias": np.zeros(2, np.int32)}
+    kinds = {"weight": TensorType(i8, [2, 1, 1, 1]), "bias": TensorType(i32, [2])}
+    values: list[SSAValue] = []
+    for name, array in arrays.items():
+        if name == known:
+            made = constant_op(array, name, store)
+            block.add_op(made)
+            values.append(made.result)
+        else:
+            values.append(block.insert_arg(kinds[name], len(block.args)))
+    m = constant_op(multiplier, "m", store)
+    conv = ConvOp.get(block.args[0], *values, group=1, accumulator=i32, strides=[1, 1], pads=[0] * 4, dilations=[1, 1])
+    op = RequantizeOp.get(conv.result, m.result, axis=1, zero_point=0, low=-128, high=127, to=i8)
+    block.add_ops([m, conv, op])
+    assert settled_channels(op, multiplier, Constants(block, store)) is None

@@ -83,3 +83,18 @@ func.func @main(%x: tensor<1x1x2xi8>) -> (tensor<1x2x2xi32>, tensor<1x2x2xi8>, t
   %11 = graph.requantize %10, %o {axis = 1, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<1x2x2xi32>, tensor<2xf32>) -> tensor<1x2x2xi8>
   func.return %0, %1, %3, %5, %7, %9, %11 : tensor<1x2x2xi32>, tensor<1x2x2xi8>, tensor<1x2x2xi8>, tensor<1x2x2xi8>, tensor<1x2x2xi8>, tensor<1x2x2xi8>, tensor<1x2x2xi8>
 }
+
+// -----
+
+// Where multipliers have a shift in common anyway, a constant channel keeps its own, and its bias.
+// CHECK-LABEL: func.func @main
+// CHECK-DAG:  graph.constant dense<[3, 5000]> : tensor<2xi32>
+// CHECK:      graph.fixed_requantize
+func.func @main(%x: tensor<1x1x4xi8>) -> tensor<1x2x4xi8> attributes {aot.entry} {
+  %w = graph.constant dense<[[[90]], [[0]]]> : tensor<2x1x1xi8>
+  %b = graph.constant dense<[3, 5000]> : tensor<2xi32>
+  %m = graph.constant dense<[0.001953125, 0.0009765625]> : tensor<2xf32>
+  %0 = graph.conv %x, %w, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, accumulator = i32} : (tensor<1x1x4xi8>, tensor<2x1x1xi8>, tensor<2xi32>) -> tensor<1x2x4xi32>
+  %1 = graph.requantize %0, %m {axis = 1, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<1x2x4xi32>, tensor<2xf32>) -> tensor<1x2x4xi8>
+  func.return %1 : tensor<1x2x4xi8>
+}
