@@ -182,6 +182,9 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
         _require_fixed(options)
         is_real = options.requantize in ("exact", "fixed")
         module = tflite.import_model(tflite.load_model(source), ctx, name=name, real=is_real)
+        if options.has_bytecode and any(each.state_of is not None for each in results_of(entry(module))):
+            why, fix = "the workspace of bytecode lives as long as a call", "compile to code"
+            raise UsageError("option-conflict", "bytecode of a .tflite model with variables", why, fix)
     else:
         if options.requantize == "tflite":
             why, fix = "its quantised operators have no integer multipliers", "use fixed, which rounds as TFLite"

@@ -34,7 +34,8 @@ class Interpreter:
 
     def sequence(self, steps: Sequence[Mapping[str, Array]], states: Sequence[StateInfo]) -> list[dict[str, Array]]:
         """The outputs by name of calls one after the other, each of which is given the `states` that the last one
-        left."""
+        left; those that are no inputs are variables, which the interpreter keeps."""
+        states = [state for state in states if state.name in self.inputs]
         known, found = first_values(states), list[dict[str, Array]]()
         for inputs in steps:
             given = {**inputs, **known}

@@ -314,3 +314,9 @@ def option(options: Table | None, name: str) -> int | float | bool | None:
         return None if read is None else read()
     except _FAULTS as error:
         raise ValueError(f"the option {name} cannot be read ({error})") from error
+
+
+def text_option(options: Table | None, name: str) -> str:
+    """The same of one that is text; "" where there is none."""
+    value: Any = option(options, name)
+    return value.decode(errors="replace") if isinstance(value, bytes) else ""

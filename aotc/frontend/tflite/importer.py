@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,18 +18,21 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot.contract import ENTRY, Argument, model_module, set_arguments, set_results
 from aotc.dialects.constants import constant_op
 from aotc.dialects.dtypes import dtype_name, element_type
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.structure import YieldOp
 from aotc.errors import AotcError, CompileError, OutOfMemoryError, Problem, gathered, warn
 from aotc.frontend.emitter import Tensor, erase_unused, location, name_value
 from aotc.frontend.tflite import file
-from aotc.frontend.tflite.node import First, Node, Value
-from aotc.frontend.tflite.registry import IMPORTERS, MOVING, Result, load_importers
+from aotc.frontend.tflite.node import Calls, First, Handle, Node, Value
+from aotc.frontend.tflite.registry import IMPORTERS, MOVING, REMEMBERING, Result, load_importers
+from aotc.frontend.tflite.states import States
+from aotc.model.limits import MOST_EXPANDED
 from aotc.model.naming import c_identifier, distinct_names
 from aotc.model.weight_store import Array, WeightStore
 
@@ -75,7 +78,7 @@ def names_of(model: file.Model) -> tuple[list[str], list[str]]:
     return distinct[: len(graph.inputs)], distinct[len(graph.inputs) :]
 
 
-class _Importer:
+class _Importer(Calls):
     """The import of one model."""
 
     def __init__(self, model: file.Model, store: WeightStore, *, real: bool) -> None:
@@ -88,31 +91,99 @@ class _Importer:
         self.graph = model.graphs[0]
         self.values: dict[int, Value | None] = {}
         """By the number of the tensor; None of an operator that could not be imported."""
+        self.states = States(self.block)
+        self.active = [0]
+        """The subgraphs that are imported, each called by the one before it."""
+        self.imported = 0
+        """Operators that have been imported."""
 
     def module(self, name: str) -> builtin.ModuleOp:
         """The whole model as a module."""
         inputs, outputs = names_of(self.model)
         arguments = [self._argument(place, given) for place, given in zip(self.graph.inputs, inputs, strict=True)]
-        for place, operator in enumerate(self.graph.operators):
-            self._operator(operator, place)
-        found = [self._output(place) for place in self.graph.outputs]
+        found = self._outputs()
+        for variable in self.states.mismatched():
+            what = f"the variable {variable!r} is written with another type or shape than it is read with"
+            self.problems.append(Problem("contradicted-type", what, fix="make the model again"))
         if self.problems:
             raise CompileError(gathered(self.problems))
         for problem in self.notes:
             warn(problem)
         results = [value for value in found if value is not None]
-        self.builder.insert(ReturnOp(*results))
+        self.builder.insert(end := ReturnOp(*results))
+        more, following, declared_next = self.states.finish([*inputs, *outputs], self.store)
+        end.operands = results = [*end.operands, *following]
         erase_unused(self.block)
         kind = builtin.FunctionType.from_lists(self.block.arg_types, [value.type for value in results])
         function = FuncOp("main", kind, Region(self.block))
-        set_arguments(function, arguments)
+        set_arguments(function, [*arguments, *more])
         declared = [
             self._described(given, self.graph.tensors[place])
             for given, place in zip(outputs, self.graph.outputs, strict=True)
         ]
-        set_results(function, declared)
+        set_results(function, [*declared, *declared_next])
         ENTRY.set(function)
         return model_module([function], c_identifier(name))
+
+    def _outputs(self) -> list[SSAValue | None]:
+        """Import the operators of the graph; its outputs."""
+        for place, operator in enumerate(self.graph.operators):
+            self._operator(operator, place)
+        return [self._output(place) for place in self.graph.outputs]
+
+    # --- subgraphs ----------------------------------------------------------------------------------------------------
+
+    def called(self, node: Node, index: int, given: Sequence[SSAValue]) -> list[SSAValue] | None:
+        """The outputs of a subgraph, computed where the import is."""
+        count = len(self.model.graphs)
+        node.require(0 < index < count, "invalid-model", f"it calls subgraph {index} of {count}")
+        node.require(index not in self.active, "invalid-model", f"subgraph {index} calls itself")
+        graph = self.model.graphs[index]
+        kinds = [
+            TensorType(element_type(each.dtype), each.shape) for each in map(graph.tensors.__getitem__, graph.inputs)
+        ]
+        fits = kinds == [value.type for value in given]
+        node.require(fits, "invalid-model", f"subgraph {index} has inputs of other types than it is called with")
+        outer = self.graph, self.values
+        self.graph, self.values = graph, {}
+        self.active.append(index)
+        for place, value in zip(graph.inputs, given, strict=True):
+            self.values[place] = Value(graph.tensors[place], value)
+        try:
+            found = self._outputs()
+        finally:
+            self.graph, self.values = outer
+            self.active.pop()
+        results = [value for value in found if value is not None]
+        return results if len(results) == len(found) else None
+
+    def region(
+        self, kinds: Sequence[Attribute], fill: Callable[[list[SSAValue]], list[SSAValue] | None]
+    ) -> Region | None:
+        """A region with arguments of these types, and what `fill` computes of them yielded."""
+        block = Block(arg_types=kinds)
+        outer = self.block, self.builder, self.decides
+        self.block, self.builder, self.decides = block, Builder(InsertPoint.at_end(block)), True
+        try:
+            results = fill(list(block.args))
+        finally:
+            self.block, self.builder, self.decides = outer
+        if results is None:
+            return None
+        block.add_op(YieldOp(results))
+        erase_unused(block)
+        return Region(block)
+
+    def beginning(self, node: Node, index: int) -> None:
+        """Give variables the first values that a subgraph writes."""
+        node.require(not self.decides, "unsupported-operator", "it is called in a subgraph that may not run")
+        outer, self.begins = self.begins, True
+        try:
+            self.called(node, index, [])
+        finally:
+            self.begins = outer
+
+    # --- values -------------------------------------------------------------------------------------------------------
 
     def _argument(self, place: int, name: str) -> Argument:
         """Make an input an argument of the block."""
@@ -165,7 +236,7 @@ class _Importer:
         return Node(
             name=name or results[0].name,
             op_type="" if operator is None else operator.code,
-            outputs=[each.name for each in results],
+            outputs=[each.name for each in results] or [""],
             builder=self.builder,
             store=self.store,
             location=location(name or results[0].name),
@@ -174,6 +245,7 @@ class _Importer:
             results=results,
             options=None if operator is None else operator.options,
             custom_options=b"" if operator is None else operator.custom_options,
+            calls=self,
             real=self.real and operator is not None and operator.code not in MOVING,
         )
 
@@ -182,6 +254,12 @@ class _Importer:
         outputs = [each for each in operator.outputs if each >= 0]
         first = self.graph.tensors[outputs[0]].name.partition(";")[0] if outputs else ""
         name = first or f"{operator.code.lower()}_{place}"
+        if len(self.active) > 1:
+            name = f"{self.graph.name or f'subgraph_{self.active[-1]}'}/{name}"
+        self.imported += 1
+        if self.imported > MOST_EXPANDED + len(self.model.graphs[0].operators):
+            what = f"subgraphs expand to more than {MOST_EXPANDED:,} operators"
+            raise CompileError("too-large", what, "each call is compiled by itself", "", name, operator.code)
         given = [None if each < 0 else self._value(each) for each in operator.inputs]
         found = self._unsupported(operator, outputs)
         is_poisoned = any(each >= 0 and self._value(each) is None for each in operator.inputs)
@@ -214,10 +292,13 @@ class _Importer:
         if operator.code not in IMPORTERS:
             what = f"the {'custom ' if operator.is_custom else ''}operator is not supported"
             return Problem("unsupported-operator", what, fix="compute it outside of the model")
-        if not outputs:
+        remembers = operator.code in REMEMBERING
+        if not outputs and not remembers:
             return Problem("invalid-model", "it has no output", fix="make or download the model again")
         for place in (*operator.inputs, *outputs):
             if place >= 0 and not (tensor := self.graph.tensors[place]).dtype:
+                if remembers and tensor.kind == "RESOURCE":
+                    continue
                 what = f"the tensor {tensor.name!r} has elements of type {tensor.kind}"
                 return Problem("unsupported-type", what, "there are no kernels for them")
             if place >= 0 and self.graph.tensors[place].is_sparse:
@@ -231,6 +312,8 @@ class _Importer:
 
     def _result(self, node: Node, tensor: file.Tensor, made: Result) -> Value:
         """An output of an operator; quantised again where the operator was given real numbers."""
+        if isinstance(made, Handle):
+            return Value(tensor, handle=made)
         is_first = isinstance(made, First)
         value = made.value if isinstance(made, First) else made
         value = value.value if isinstance(value, Tensor) else value

@@ -7,17 +7,20 @@ that between convolutions nothing is transposed.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 
 from aotc.dialects.dtypes import element_type, integer_range
+from aotc.dialects.graph.interfaces import GraphOp
 from aotc.frontend.emitter import Emitter, Tensor
 from aotc.frontend.tflite import file
 from aotc.frontend.tflite.arithmetic import Multiplier, quantized_number
+from aotc.frontend.tflite.states import States
 from aotc.model.weight_store import Array
 
 TO_FIRST = (0, 3, 1, 2)
@@ -37,6 +40,38 @@ class First:
     value: SSAValue | Tensor
 
 
+@dataclass(frozen=True)
+class Handle:
+    """A name that stands for a variable."""
+
+    name: str
+
+
+class Calls(ABC):
+    """The import of a model as operators with subgraphs or variables see it. Outputs are None where one of them could
+    not be imported."""
+
+    states: States
+    decides: bool = False
+    """Whether it is in a subgraph that may not run."""
+    begins: bool = False
+    """Whether it is in one that gives variables their first values."""
+
+    @abstractmethod
+    def called(self, node: Node, index: int, given: Sequence[SSAValue]) -> list[SSAValue] | None:
+        """The outputs of a subgraph, computed where the import is."""
+
+    @abstractmethod
+    def region(
+        self, kinds: Sequence[Attribute], fill: Callable[[list[SSAValue]], list[SSAValue] | None]
+    ) -> Region | None:
+        """A region with arguments of these types, and what `fill` computes of them yielded."""
+
+    @abstractmethod
+    def beginning(self, node: Node, index: int) -> None:
+        """Give variables the first values that a subgraph writes."""
+
+
 @dataclass(eq=False)
 class Value:
     """A value of the model in both orders of axes, as far as it was asked for."""
@@ -50,6 +85,8 @@ class Value:
     """Of a constant, as the model has it."""
     constant: Callable[[Array], SSAValue] | None = None
     """Makes a constant of an array, where it is one."""
+    handle: Handle | None = None
+    """Of a variable."""
 
     @property
     def made_first(self) -> bool:
@@ -67,6 +104,7 @@ class Node(Emitter):
     """The outputs as the model declares them."""
     options: file.Table | None
     custom_options: bytes
+    calls: Calls
     real: bool
     """Whether quantised operands and results are real numbers here: the integers are dequantised before, and results
     quantised after."""
@@ -192,6 +230,13 @@ class Node(Emitter):
             self.fail("invalid-attribute", str(error))
         return default if value is None else float(value)
 
+    def text_option(self, name: str) -> str:
+        """The same of one that is text."""
+        try:
+            return file.text_option(self.options, name)
+        except ValueError as error:
+            self.fail("invalid-attribute", str(error))
+
     def require(self, holds: bool, kind: str, what: str, why: str = "") -> None:
         """Fail unless something holds."""
         if not holds:
@@ -226,6 +271,11 @@ class Node(Emitter):
     def to(self) -> Attribute:
         """The element type of the result."""
         return element_type(self.results[0].dtype)
+
+    def insert(self, op: GraphOp) -> list[SSAValue]:
+        """The results of an operation, which is inserted where the import is."""
+        self._insert(op)
+        return list(op.results)
 
     # --- arithmetic ---------------------------------------------------------------------------------------------------
 

@@ -19,9 +19,9 @@ from typing import TypeAlias, TypeVar
 from xdsl.ir import SSAValue
 
 from aotc.frontend.emitter import Tensor
-from aotc.frontend.tflite.node import First, Node
+from aotc.frontend.tflite.node import First, Handle, Node
 
-Result: TypeAlias = "SSAValue | Tensor | First | None"
+Result: TypeAlias = "SSAValue | Tensor | First | Handle | None"
 Results: TypeAlias = "Result | Sequence[Result]"
 Importer: TypeAlias = Callable[[Node], Results]
 F = TypeVar("F", bound=Importer)
@@ -32,16 +32,21 @@ IMPORTERS: dict[str, Importer] = {}
 MOVING: set[str] = set()
 """Operators whose elements are those of operands, whatever real numbers these stand for."""
 
+REMEMBERING: set[str] = set()
+"""Operators on variables, which have operands of that kind, and perhaps no result."""
 
-def tflite_op(*codes: str, moves: bool = False) -> Callable[[F], F]:
+
+def tflite_op(*codes: str, moves: bool = False, remembers: bool = False) -> Callable[[F], F]:
     """Register the decorated function as the importer of these operators.
 
-    With `moves` it is never asked for real numbers in the place of integers: it moves or compares elements.
+    With `moves` it is never asked for real numbers in the place of integers: it moves or compares elements. With
+    `remembers` it may take variables, and need not have a result.
     """
 
     def register(importer: F) -> F:
         IMPORTERS.update(dict.fromkeys(codes, importer))
         MOVING.update(codes if moves else ())
+        REMEMBERING.update(codes if remembers else ())
         return importer
 
     return register
