@@ -66,8 +66,8 @@ def inverse_root(x: Tensor) -> tuple[Tensor, Tensor]:
     value = x.at_least(2)
     is_large = value >= 1 << 29
     value, shift = is_large.choose(right(value, 2), value), is_large.cast(i64) + 11
-    pairs = right(leading_zeros(value) - 1, 1) - 1
-    value, shift = left(value, pairs * 2), shift - pairs
+    quarters = right(leading_zeros(value) - 1, 1) - 1
+    value, shift = left(value, quarters * 2), shift - quarters
     half = divided(right(value, 1), 1)
     root = x.scalar(1 << 28)
     for _ in range(5):

@@ -333,7 +333,7 @@ class Node(Emitter):
         return x.reshape(self.results[0].shape)
 
     def along_axes(self, reduction: Callable[[Tensor, list[int]], Tensor]) -> Tensor:
-        """What `reduction` makes of input 0 along the axes of input 1, which it keeps, in the shape that the model
+        """The result of `reduction` of input 0 along the axes of input 1, which it keeps, in the shape that the model
         declares; both are given in the order of axes that is there."""
         value = self.declared(0)
         given = self.integers_of(1, "the axes") if value.tensor.shape else []

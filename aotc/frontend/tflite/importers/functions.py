@@ -41,7 +41,7 @@ def floor_div(node: Node) -> Tensor | First:
 
 @tflite_op("FLOOR_MOD")
 def floor_mod(node: Node) -> Tensor | First:
-    """What is left of a division that is cut off, moved to the sign of the divisor."""
+    """A quotient that is computed in f64."""
     node.require_type(0, "float32")
     (x, y), ordered = node.alike(0, 1)
     rest = x.emit("rem", y)
@@ -59,12 +59,12 @@ def _quotient(node: Node) -> np.float64:
 
 
 def _less(node: Node, x: Array) -> Array:
-    """Integers of input 0 less their zero point."""
+    """The difference of integers of input 0 from their zero point."""
     return x - node.input_quantization(0)[1]
 
 
-def _held(node: Node, x: Array) -> Array:
-    """Integers plus the zero point of the result, as bytes."""
+def _placed(node: Node, x: Array) -> Array:
+    """The bytes of the result for integers above its zero point."""
     return (x + node.quantization(node.results[0])[1]).clip(-128, 127)
 
 
@@ -75,7 +75,7 @@ def absolute(node: Node) -> Tensor | First:
 
     def table(x: Array) -> Array:
         size, ratio = np.abs(_less(node, x)), _quotient(node)
-        return _held(node, size if ratio == 1 else Multiplier.of(ratio)(size))
+        return _placed(node, size if ratio == 1 else Multiplier.of(ratio)(size))
 
     return function(node, lambda x: x.emit("abs"), table)
 
@@ -92,7 +92,7 @@ def elu(node: Node) -> Tensor | First:
         (scale, _), (to, _) = node.input_quantization(0), node.quantization(node.results[0])
         of = scale * _less(node, x).astype(np.float32)
         found = np.where(of < 0, np.exp(of) - np.float32(1), of) * (np.float32(1) / to)
-        return _held(node, (np.sign(found) * np.floor(np.abs(found) + np.float32(0.5))).astype(np.int64))
+        return _placed(node, (np.sign(found) * np.floor(np.abs(found) + np.float32(0.5))).astype(np.int64))
 
     return function(node, real, table)
 
@@ -110,7 +110,7 @@ def leaky_relu(node: Node) -> Tensor | First:
         of, ratio = _less(node, x), _quotient(node)
         (scale, _), (to, _) = node.input_quantization(0), node.quantization(node.results[0])
         below = np.float64(scale) * np.float64(alpha) / np.float64(to)  # in this order
-        return _held(
+        return _placed(
             node, np.where(of >= 0, Multiplier.of(ratio)(of), int(np.sign(alpha)) * Multiplier.of(abs(below))(of))
         )
 
@@ -151,7 +151,7 @@ def hard_swish(node: Node) -> Tensor | First:
         part = _words(part, share)
         part = (part << 1).clip(-32768, 32767) if up > 0 else divided(part, -up)
         product = (part + (1 << 15) >> 1) * _words(fine, by)
-        return _held(node, divided(np.sign(product) * (np.abs(product) >> 15), -down))
+        return _placed(node, divided(np.sign(product) * (np.abs(product) >> 15), -down))
 
     return function(node, real, table)
 
@@ -173,7 +173,7 @@ def rsqrt(node: Node) -> Tensor | First:
         last = Multiplier.of(1.0 / (np.sqrt(np.float64(scale)) * np.float64(to)))
         fine = Multiplier(root.factors, root.exponents + 20)(np.ones_like(of))
         found = Multiplier(last.factors, last.exponents - 20)(fine)
-        return np.where(of == 0, 127, _held(node, found))
+        return np.where(of == 0, 127, _placed(node, found))
 
     return function(node, lambda x: 1 / x.sqrt(), table)
 
