@@ -114,7 +114,7 @@ def tanh(a: Array, integer_bits: int) -> Array:
 
 
 def inverse_root(x: Array) -> Multiplier:
-    """1 / sqrt of integers below 2^29: five steps of Newton's method, 3 integer bits; what is below 1 counts as 1."""
+    """1 / sqrt of integers below 2^29: five rounds of Newton's method, 3 integer bits; what is below 1 counts as 1."""
     value = np.maximum(x, 2)
     quarters = (31 - np.frexp(value)[1].astype(np.int64)) // 2 - 1
     half, shift = divided(value << 2 * quarters >> 1, 1), 11 - quarters

@@ -52,7 +52,7 @@ def leading_zeros(x: Tensor) -> Tensor:
 
 
 def reciprocal_of_one_plus(a: Tensor) -> Tensor:
-    """1 / (1 + a) of 0 to 1, both without integer bits: three steps of Newton's method."""
+    """1 / (1 + a) of 0 to 1, both without integer bits: three rounds of Newton's method."""
     half = right(a + (MOST + 1), 1)
     x = doubling_product(half, -1010580540) + 1515870810
     for _ in range(3):
@@ -61,7 +61,7 @@ def reciprocal_of_one_plus(a: Tensor) -> Tensor:
 
 
 def inverse_root(x: Tensor) -> tuple[Tensor, Tensor]:
-    """1 / sqrt of integers as factors and exponents: five steps of Newton's method, 3 integer bits; what is below 1
+    """1 / sqrt of integers as factors and exponents: five rounds of Newton's method, 3 integer bits; what is below 1
     counts as 1."""
     value = x.at_least(2)
     is_large = value >= 1 << 29

@@ -41,7 +41,7 @@ def floor_div(node: Node) -> Tensor | First:
 
 @tflite_op("FLOOR_MOD")
 def floor_mod(node: Node) -> Tensor | First:
-    """A quotient that is computed in f64."""
+    """The rest of a division that is cut off, moved to the sign of the divisor."""
     node.require_type(0, "float32")
     (x, y), ordered = node.alike(0, 1)
     rest = x.emit("rem", y)
@@ -135,7 +135,7 @@ def prelu(node: Node) -> Tensor | First:
 
 @tflite_op("HARD_SWISH")
 def hard_swish(node: Node) -> Tensor | First:
-    """Of bytes in words of 16 bits: the number 128 times as fine, times the factor of the result, and the same as a
+    """Of bytes in 16 bits: the number 128 times as fine, times the factor of the result, and the same as a
     fraction of 3, saturating, moved to 0 to 1; their product is cut off towards 0."""
     node.require_type(0, "float32", "int8")
 
@@ -148,16 +148,16 @@ def hard_swish(node: Node) -> Tensor | First:
         by, share = Multiplier.of(_quotient(node) / 128), Multiplier.of(own / (3 / 32768))
         up, down = int(share.exponents), int(by.exponents)
         part = (fine << up - 1).clip(-32768, 32767) if up > 0 else fine
-        part = _words(part, share)
+        part = _product_of_halves(part, share)
         part = (part << 1).clip(-32768, 32767) if up > 0 else divided(part, -up)
-        product = (part + (1 << 15) >> 1) * _words(fine, by)
+        product = (part + (1 << 15) >> 1) * _product_of_halves(fine, by)
         return _placed(node, divided(np.sign(product) * (np.abs(product) >> 15), -down))
 
     return function(node, real, table)
 
 
-def _words(x: Array, by: Multiplier) -> Array:
-    """Words of 16 bits times factors in 15 bits, without their exponents; the middle up."""
+def _product_of_halves(x: Array, by: Multiplier) -> Array:
+    """Numbers of 16 bits times factors in 15 bits, without their exponents; the middle up."""
     factor = 32767 if by.factors >= 2**31 - 1 - (1 << 15) else by.factors + (1 << 15) >> 16
     return np.minimum(x * factor + (1 << 14) >> 15, 32767)
 
