@@ -30,7 +30,7 @@ REFUSED = (
     *("add-uint8", "sub-uint8", "mul-uint8"),
 )
 """Cases with element types that an importer does not take."""
-OTHERWISE = {"*-float16": "unknown-value", "*-hybrid-float32": "invalid-shape"}
+OTHERWISE = {"*-hybrid-float32": "invalid-shape"}
 """Cases with weights of other forms, and the kind of the error."""
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f16, f32, i32
 from xdsl.ir import Attribute, Region, SSAValue
 
 from aotc.dialects.dtypes import element_type, integer_range
-from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.conversion import CastOp
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.frontend.emitter import Emitter, Tensor
 from aotc.frontend.tflite import file
 from aotc.frontend.tflite.arithmetic import Multiplier, quantized_number
@@ -187,8 +188,16 @@ class Node(Emitter):
 
     def array(self, position: int, what: str) -> Array:
         """The value of an input that must be constant (a shape, axes, weights..)."""
+        return self._stored(position, what).astype(self.declared(position).tensor.dtype, copy=False)
+
+    def _stored(self, position: int, what: str) -> Array:
+        """The same as it is stored: of weights that are widened, their halves."""
         value = self.declared(position)
-        known = value.known if value.last is None or value.known is not None else self.known_value(value.last)
+        known = value.known
+        if known is None and value.last is not None:
+            made = value.last.owner
+            half = made.x if isinstance(made, CastOp) and element_type_of(made.x) == f16 else None
+            known = self.known_value(value.last if half is None else half)
         if known is None:
             problem = f"{what} (input {position}) is computed at run time"
             self.fail("unknown-value", problem, "it must be known when compiling", "make it a constant of the model")
@@ -208,8 +217,8 @@ class Node(Emitter):
     def permuted(self, position: int, what: str, permutation: Sequence[int], shape: Sequence[int]) -> SSAValue:
         """A constant with its axes in another order and then seen as another shape; as real numbers, where these are
         asked for and it is quantised, with the scales along the first axis."""
-        array = self.array(position, what).transpose(permutation)
-        value, tensor = self.constant(array.reshape(shape)), self.declared(position).tensor
+        array, tensor = self._stored(position, what).transpose(permutation), self.declared(position).tensor
+        value = Tensor(self, self.constant(array.reshape(shape))).cast(element_type(tensor.dtype)).value
         return self.dequantized(value, tensor, 0) if self.real and tensor.quantization is not None else value
 
     # --- facts --------------------------------------------------------------------------------------------------------
