@@ -168,7 +168,7 @@ def pack(node: Node) -> Tensor:
 def unpack(node: Node) -> list[Tensor]:
     """Each index of an axis by itself."""
     axis = node.axis(0, node.option("Axis"))
-    parts = _shares(node, 0, axis, [1] * node.shape(0)[axis])
+    parts = _shares(node, 0, axis, [1] * len(node.results))
     return [part.reshape([*part.shape[:axis], *part.shape[axis + 1 :]]) for part in parts]
 
 
