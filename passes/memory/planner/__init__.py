@@ -3,5 +3,6 @@
 * `program`    storages and the tasks that read and write them
 * `schedule`   in which order the tasks run
 * `plan`       order, sharing in place and offsets together: `plan_memory`
-* `placement`  offsets for buffers of known size and lifetime: `place`
+* `placement`  offsets for buffers of known size and lifetime: `place`, `search`
+* `skyline`    the exact search for offsets within a capacity: `fit`
 """

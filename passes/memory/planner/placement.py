@@ -1,7 +1,7 @@
 """Where buffers of known size and lifetime go in one arena, so that it is as small as possible.
 
 This is dynamic storage allocation (NP-hard). A portfolio of strategies runs until one reaches the lower bound, the most
-bytes alive at once; the best valid placement wins, and a search makes it better. Pure Python, deterministic.
+bytes alive at once; the best valid placement wins, and an exact search makes it better. Pure Python, deterministic.
 
 Of several threads each computes its part of every buffer, the first one the lowest. Buffers that use the same memory
 one after the other then have the same middle, where that takes little more of it: a thread writes where it wrote
@@ -11,8 +11,10 @@ before, which its core has in a cache, and takes nothing from other cores, which
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from aotc.passes.memory.planner.skyline import Box, fit
 
 
 @dataclass(frozen=True)
@@ -207,42 +209,50 @@ def place(
     return placement
 
 
-SEARCHED = 1 << 18
-"""The most overlaps of buffers alive together that a search looks at."""
-TRIALS = 1024
-"""The most orders that a search tries."""
+STATES = 1 << 12
+"""The states of the skyline that a search looks at for one size of the arena."""
+SIZES = 4
+"""The most sizes that it tries beside the lower bound."""
 
 
-def search(buffers: Sequence[Buffer], placement: Placement, effort: int = SEARCHED) -> Placement:
-    """A smaller placement than a given one that swaps in the order of placing find, within `effort`; else that one.
-
-    A local search: an order that is no worse is the next to swap in, by up to three swaps at a time.
-    """
-    problem, best = Problem(buffers, placement.alignment), placement
-    order = sorted(range(len(buffers)), key=lambda i: (placement.offsets[i], i))  # first fit moves none of them up
-    peak, numbers = placement.peak, _numbers()
-    for _ in range(min(TRIALS, effort // max(sum(map(len, problem.neighbours)), 1))):
-        if best.optimal:
+def search(buffers: Sequence[Buffer], placement: Placement, states: int = STATES, sizes: int = SIZES) -> Placement:
+    """The smallest placement that fits the lower bound, or a size between that and a given one: the exact search of
+    `skyline`, within so many `states` each; else the given one."""
+    problem, best, alignment = Problem(buffers, placement.alignment), placement, placement.alignment
+    boxes = _boxes(problem)
+    low = high = -(-placement.lower_bound // alignment)  # in units of the alignment, as all sizes are
+    for _ in range(1 + sizes):
+        if best.optimal or high * alignment >= best.peak + alignment:
             break
-        trial = list(order)
-        for _ in range(1 + next(numbers) % 3):
-            one, other = next(numbers) % len(trial), next(numbers) % len(trial)
-            trial[one], trial[other] = trial[other], trial[one]
-        if (offsets := _fill(problem, trial, peak + 1)) is None:
-            continue
-        order, peak = trial, problem.peak(offsets)
-        if peak < best.peak:
-            best = Placement(tuple(offsets), peak, problem.lower_bound, placement.alignment)
+        found = fit(boxes, high, states)
+        if found is None:
+            low = high + 1
+        else:
+            offsets = tuple(offset * alignment for offset in found)
+            if (peak := problem.peak(offsets)) < best.peak:
+                best = Placement(offsets, peak, problem.lower_bound, alignment)
+            if high == low:
+                break
+        high = (low + -(-best.peak // alignment) - 1) // 2
     validate(buffers, best)
     return best
 
 
-def _numbers() -> Iterator[int]:
-    """Numbers of 31 bits that look random, the same everywhere (D. Knuth's MMIX)."""
-    state = 1
-    while True:
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-        yield state >> 33
+def _boxes(problem: Problem) -> list[Box]:
+    """The buffers as the skyline has them, in units of the alignment: a section for each of the largest sets that live
+    together."""
+    tasks = sorted({task for buffer in problem.buffers for task in (buffer.first, buffer.last)})
+    sections: list[frozenset[int]] = []
+    for task in tasks:
+        living = frozenset(i for i, buffer in enumerate(problem.buffers) if buffer.first <= task <= buffer.last)
+        if sections and living <= sections[-1]:
+            continue
+        if sections and sections[-1] <= living:
+            sections.pop()
+        sections.append(living)
+    found = [[number for number, living in enumerate(sections) if i in living] for i in range(len(problem.buffers))]
+    sizes = (size // problem.alignment for size in problem.sizes)
+    return [Box(size, own[0], own[-1]) for size, own in zip(sizes, found, strict=True)]
 
 
 def _centred(problem: Problem) -> Sequence[int]:
