@@ -235,6 +235,17 @@ def _without_a_handle() -> list[Graph]:
     return [graph.ends(["x"], ["y"])]
 
 
+def _variable_out() -> list[Graph]:
+    graph = _delayed()
+    return [graph.ends(["x"], ["first"])]
+
+
+def _variable_written() -> list[Graph]:
+    graph = _delayed()
+    graph.op("ASSIGN_VARIABLE", ["first", "second"], [])
+    return [graph]
+
+
 def _two_types() -> list[Graph]:
     return _begun(writes=True, shape=(1, 6))
 
@@ -248,6 +259,8 @@ _REFUSED: list[tuple[str, Callable[[], list[Graph]], str]] = [
     ("branch", lambda: _branches(None, inside=_reading), "unsupported-operator"),
     ("late", lambda: _begun(before=False), "unsupported-operator"),
     ("types", _two_types, "contradicted-type"),
+    ("output", _variable_out, "unsupported-type"),
+    ("value", _variable_written, "unsupported-type"),
     ("handle", _without_a_handle, "unsupported-type"),
 ]
 

@@ -52,14 +52,13 @@ def _pads(before: int, after: int) -> Tensor:
     return constant(np.array([[before, after]], np.int32))
 
 
-_FOUR = [_x(4), indices(0), indices(4), indices(1)]
 _REFUSED: list[tuple[str, list[Tensor], Sequence[Tensor], dict[str, Any], str]] = [
     ("SLICE", [_x(2, 3), tensor((2,), "int32"), indices(1, 1)], [_x(1, 1)], {}, "unknown-value"),
     ("SLICE", [_x(2, 3), indices(0), indices(1)], [_x(1, 3)], {}, "invalid-value"),
     ("SLICE", [_x(2, 3), indices(0, 2), indices(1, 2)], [_x(1, 2)], {}, "invalid-shape"),
     ("STRIDED_SLICE", [_x(4), indices(0), indices(4), indices(0)], [_x(4)], {}, "invalid-value"),
-    ("STRIDED_SLICE", _FOUR, [_x(4)], {"ellipsis_mask": 1}, "unsupported-attribute"),
-    ("STRIDED_SLICE", _FOUR, [_x(1, 4)], {"new_axis_mask": 1}, "unsupported-attribute"),
+    ("STRIDED_SLICE", [_x(4), indices(0, 0), indices(1, 4), indices(1, 1)], [_x(4)], {}, "invalid-value"),
+    ("STRIDED_SLICE", [_x(4), *(indices(1, 1) for _ in range(3))], [_x(4)], {"ellipsis_mask": 3}, "invalid-value"),
     ("STRIDED_SLICE", [_x(4), indices(4), indices(5), indices(1)], [_x()], {"shrink_axis_mask": 1}, "invalid-value"),
     ("SPLIT", [indices(0), _x(5)], [_x(2), _x(2)], {"num_splits": 2}, "invalid-value"),
     ("SPLIT_V", [_x(5), indices(2, 2), indices(0)], [_x(2), _x(2)], {"num_splits": 2}, "invalid-value"),

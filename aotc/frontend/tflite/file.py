@@ -46,6 +46,9 @@ DTYPES = {
 Table: TypeAlias = Any
 """An accessor of the package `tflite`, which has no types."""
 
+_MOST_AXES = 32
+"""Of a tensor; kernels of TensorFlow Lite have at most eight."""
+
 _FAULTS = (struct.error, ValueError, TypeError, IndexError, OverflowError, UnicodeDecodeError, AttributeError)
 """Errors of accessors where an offset leads out of the file, or to something else."""
 
@@ -244,7 +247,8 @@ class _Reader:
         """A tensor, with the bytes of a constant."""
         name = self.text(table.Name())
         shape = tuple(map(int, self.numbers(table, "Shape", 4)))
-        if any(extent < 0 for extent in shape) or math.prod(shape) >= MAX_ELEMENTS:
+        is_large = math.prod(max(extent, 1) for extent in shape) >= MAX_ELEMENTS or len(shape) > _MOST_AXES
+        if is_large or any(extent < 0 for extent in shape):
             self.refuse(f"the tensor {name!r} has the shape {list(shape)}")
         kind = self.named("TensorType", table.Type()) or f"number {table.Type()}"
         if not 0 <= table.Buffer() < len(buffers):

@@ -214,6 +214,10 @@ class _Importer(Calls):
                 what = f"output {self.graph.tensors[place].name!r} is computed by no operator"
                 self.problems.append(Problem("invalid-model", what, fix="make or download the model again"))
             return None
+        if value.handle is not None:
+            what, fix = f"output {self.graph.tensors[place].name!r} is a variable", "let its value be the output"
+            self.problems.append(Problem("unsupported-type", what, fix=fix))
+            return None
         return self._node(None, "", place, [value]).input(0)
 
     def _value(self, place: int) -> Value | None:

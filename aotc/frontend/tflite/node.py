@@ -161,6 +161,8 @@ class Node(Emitter):
         if value.last is None:
             if value.known is not None and value.constant is not None:
                 value.last = value.constant(value.known)
+            elif value.handle is not None:
+                self.fail("unsupported-type", f"it is given the variable {value.handle.name!r}", "and takes tensors")
             else:
                 assert value.first is not None
                 value.last = self.emit("transpose", value.first, permutation=list(TO_LAST))

@@ -195,7 +195,17 @@ def running_sums() -> Iterator[Case]:
 
 
 def of_lite_alone() -> Iterator[Case]:
-    """TILE, RANK, SCATTER_ND and SELECT, which TFLite Micro does not have."""
+    """TILE, RANK, SCATTER_ND, SELECT and slices with new axes, which TFLite Micro does not have."""
+    rows: list[tuple[str, Shape, Shape, Shape, dict[str, Any]]] = [
+        ("last", (0, 1), (0, 4), (2, 3, 3), {"ellipsis_mask": 1}),
+        ("ends", (1, 0, 2), (2, 0, 3), (1, 3, 1), {"ellipsis_mask": 2}),
+        ("new", (0, 1, 0), (0, 2, 2), (1, 1, 2, 5), {"new_axis_mask": 1}),
+        ("mixed", (0, 0, 3), (0, 0, 4), (2, 3, 1), {"ellipsis_mask": 1, "new_axis_mask": 2, "shrink_axis_mask": 4}),
+        ("offset", (1, 0, 2), (1, 2, 3), (1, 2, 3), {"offset": True}),
+    ]
+    for name, begin, end, y, masks in rows:
+        rest = [indices(*begin), indices(*end), indices(*[1] * len(begin))]
+        yield from _moves("STRIDED_SLICE", name, (2, 3, 5), y, rest, oracle="lite", **masks)
     for name, counts, y in (("rows", (2, 1), (4, 3)), ("all", (3, 2), (6, 6)), ("none", (1, 1), (2, 3))):
         yield from _moves("TILE", name, (2, 3), y, [indices(*counts)], ("int8", "int32", "float32"), oracle="lite")
     yield single("rank-float32", "RANK", [_t((2, 3, 4), "float32")], [tensor((), "int32")], oracle="lite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -84,14 +85,18 @@ def slice_(node: Node) -> Array:
 
 @computes("STRIDED_SLICE")
 def strided_slice(node: Node) -> Array:
-    """As Python slices, with masks of what is left out and what is one index."""
-    picks: list[slice | int] = []
+    """As Python slices, with masks of what is left out, what is one index, a new axis, or all other axes."""
+    picks: list[Any] = []
     for axis, (begin, end, stride) in enumerate(zip(*(_ints(node, k) for k in (1, 2, 3)), strict=True)):
         bit = 1 << axis
-        if node.option("shrink_axis_mask") & bit:
+        if node.option("ellipsis_mask", 0) & bit or node.option("new_axis_mask", 0) & bit:
+            picks.append(... if node.option("ellipsis_mask", 0) & bit else None)
+            continue
+        if node.option("shrink_axis_mask", 0) & bit:
             picks.append(begin)
             continue
         start, stop = node.option("begin_mask") & bit, node.option("end_mask") & bit
+        end += begin if node.option("offset", False) else 0
         picks.append(slice(None if start else begin, None if stop else end, stride))
     return np.ascontiguousarray(node[0].array[tuple(picks)])
 
@@ -151,6 +156,34 @@ def shape(node: Node) -> Array:
 def zeros_like(node: Node) -> Array:
     """Zeros, not the zero point."""
     return np.zeros_like(node[0].array)
+
+
+@computes("TILE")
+def tile(node: Node) -> Array:
+    """Each axis several times."""
+    return np.tile(node[0].array, _ints(node, 1))
+
+
+@computes("RANK")
+def rank(node: Node) -> Array:
+    """How many axes there are."""
+    return np.array(node[0].array.ndim, node.out.dtype)
+
+
+@computes("SCATTER_ND")
+def scatter_nd(node: Node) -> Array:
+    """Updates summed, one after the other, at places of several indices."""
+    found = np.zeros(node.shape, node.out.dtype)
+    np.add.at(found, tuple(np.moveaxis(node[0].array, -1, 0)), node[1].array)
+    return found
+
+
+@computes("SELECT")
+def select(node: Node) -> Array:
+    """By elements, or by rows where the condition has one axis."""
+    condition = node[0].array
+    condition = condition.reshape(*condition.shape, *[1] * (node[1].array.ndim - condition.ndim))
+    return np.where(condition, node[1].array, node[2].array)
 
 
 @computes("REVERSE_V2")

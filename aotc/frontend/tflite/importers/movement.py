@@ -93,35 +93,36 @@ def slice_(node: Node) -> Tensor:
 
 @tflite_op("STRIDED_SLICE", moves=True)
 def strided_slice(node: Node) -> Tensor:
-    """As Python slices: masks say which starts and ends are left out, and which axes are one index and go."""
-    given = (
-        node.integers_of(position, what) for position, what in ((1, "the begins"), (2, "the ends"), (3, "the strides"))
+    """As Python slices: masks say which starts and ends are left out, which axes are one index and go, and which places
+    stand for a new axis, or for all axes that the others do not name."""
+    names = enumerate(("the begins", "the ends", "the strides"), 1)
+    begins, ends, strides = (node.integers_of(position, what) for position, what in names)
+    x, rank, count = node.tensor(0), len(node.shape(0)), len(begins)
+    kinds = ("EllipsisMask", "NewAxisMask", "ShrinkAxisMask", "BeginMask", "EndMask")
+    rest, new, one, from_start, to_end = (
+        [bool(node.option(name) >> place & 1) for place in range(count)] for name in kinds
     )
-    begins, ends, strides = given
-    x, rank = node.tensor(0), len(node.shape(0))
-    for name in ("EllipsisMask", "NewAxisMask"):
-        node.require(
-            not node.option(name), "unsupported-attribute", f"{name} is not 0", "TensorFlow Lite Micro has none"
-        )
-    node.require(
-        len(begins) == len(ends) == len(strides) <= rank, "invalid-value", f"{len(begins)} ranges for rank {rank}"
-    )
+    named = sum(not (rest[place] or new[place]) for place in range(count))
+    fits = count == len(ends) == len(strides) and named <= rank and sum(rest) <= 1
+    node.require(fits, "invalid-value", f"{count} ranges do not fit rank {rank}")
     node.require(0 not in strides, "invalid-value", "a stride is 0")
     ranges: dict[int, tuple[int, int, int]] = {}
-    for axis, (begin, end, stride) in enumerate(zip(begins, ends, strides, strict=True)):
-        extent, bit = x.shape[axis], 1 << axis
-        if node.option("ShrinkAxisMask") & bit:
-            node.require(
-                -extent <= begin < extent, "invalid-value", f"index {begin} of axis {axis} of {extent} elements"
-            )
-            ranges[axis] = (begin % extent, 1, 1)
+    axis = 0
+    for place, (begin, end, stride) in enumerate(zip(begins, ends, strides, strict=True)):
+        if rest[place] or new[place]:
+            axis += rank - named if rest[place] else 0
             continue
+        extent = x.shape[axis]
         end = begin + end if node.option("Offset") else end
-        bounds = slice(
-            None if node.option("BeginMask") & bit else begin, None if node.option("EndMask") & bit else end, stride
-        )
-        places = range(extent)[bounds]
-        ranges[axis] = (places.start, stride, len(places))
+        if one[place]:
+            what = f"index {begin} of axis {axis} of {extent} elements"
+            node.require(-extent <= begin < extent, "invalid-value", what)
+            ranges[axis] = (begin % extent, 1, 1)
+        else:
+            bounds = slice(None if from_start[place] else begin, None if to_end[place] else end, stride)
+            places = range(extent)[bounds]
+            ranges[axis] = (places.start, stride, len(places))
+        axis += 1
     return node.shaped(cut(x, ranges))
 
 
@@ -168,7 +169,7 @@ def pack(node: Node) -> Tensor:
 def unpack(node: Node) -> list[Tensor]:
     """Each index of an axis by itself."""
     axis = node.axis(0, node.option("Axis"))
-    parts = _shares(node, 0, axis, [1] * node.shape(0)[axis])
+    parts = _shares(node, 0, axis, [1] * len(node.results))
     return [part.reshape([*part.shape[:axis], *part.shape[axis + 1 :]]) for part in parts]
 
 

@@ -70,6 +70,8 @@ def _axes(node: Node, is_first: bool) -> dict[int, _Axis]:
     sizes, given = node.integers_of(1, "the size"), node.declared(0).tensor.shape
     fits = len(given) == 4 and len(sizes) == 2 and min(sizes) > 0
     node.require(fits, "invalid-value", f"an image of shape {list(given)} of size {sizes}")
+    for size in sizes:  # two places, and two weights
+        node.require_room(size * 4, np.float64)
     ways = bool(node.option("AlignCorners")), bool(node.option("HalfPixelCenters"))
     first = 2 if is_first else 1
     return {first + place: _Axis(given[1 + place], sizes[place], *ways) for place in (0, 1)}
