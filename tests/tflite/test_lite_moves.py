@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lite_cases import CASES
 from lite_cases.case import Case, constant, indices, single, tensor
 from lite_model import Graph, Tensor
 from lite_oracle import Micro
@@ -42,6 +43,16 @@ def test_between_windows(code: str, shape: tuple[int, ...], more: list[Tensor], 
     model, oracle = aotc.compile(case.model), Micro(case.model)
     for inputs in case.calls:
         np.testing.assert_array_equal(model({"x": inputs[0]})["y"], oracle(*inputs)[0])
+
+
+@pytest.mark.parametrize("name", ["transpose_conv-same-int8", "resize_bilinear-up-half-int8", "if-int8"])
+def test_real_numbers_are_as_near_as_a_unit(name: str) -> None:
+    case = CASES[name]
+    exact, own = (aotc.compile(case.model, requantize=each) for each in ("exact", "tflite"))
+    for inputs in case.calls:
+        given = {tensor.name: value for tensor, value in zip(own.inputs, inputs, strict=True)}
+        (found,), (expected,) = (list(model(given).values()) for model in (exact, own))
+        assert np.abs(found.astype(int) - expected.astype(int)).max() <= 1
 
 
 def _x(*shape: int, dtype: str = "float32") -> Tensor:

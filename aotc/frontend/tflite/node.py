@@ -216,12 +216,14 @@ class Node(Emitter):
             self.fail("invalid-value", f"axis {axis} is out of range for rank {rank}")
         return axis % rank
 
-    def permuted(self, position: int, what: str, permutation: Sequence[int], shape: Sequence[int]) -> SSAValue:
+    def permuted(
+        self, position: int, what: str, permutation: Sequence[int], shape: Sequence[int], axis: int = 0
+    ) -> SSAValue:
         """A constant with its axes in another order and then seen as another shape; as real numbers, where these are
-        asked for and it is quantised, with the scales along the first axis."""
+        asked for and it is quantised, with the scales along `axis`."""
         array, tensor = self._stored(position, what).transpose(permutation), self.declared(position).tensor
         value = Tensor(self, self.constant(array.reshape(shape))).cast(element_type(tensor.dtype)).value
-        return self.dequantized(value, tensor, 0) if self.real and tensor.quantization is not None else value
+        return self.dequantized(value, tensor, axis) if self.real and tensor.quantization is not None else value
 
     # --- facts --------------------------------------------------------------------------------------------------------
 

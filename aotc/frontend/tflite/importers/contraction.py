@@ -62,7 +62,7 @@ def transpose_conv(node: Node) -> First:
         spare = (extent - 1) * given["strides"][axis] + reach - given["pads"][axis] - shape[1 + axis]
         given["pads"][2 + axis], more[axis] = max(spare, 0), max(-spare, 0)
     permutation, of = (3, 0, 1, 2), [inputs, outputs, *kernel]
-    weight = node.permuted(1, "the filter", permutation, of)
+    weight = node.permuted(1, "the filter", permutation, of, axis=1)
     if not node.is_quantized:
         result = x.emit("conv_transpose", weight, node.optional(3), group=1, **given, output_padding=more)
         return First(node.activated(result))
