@@ -20,11 +20,10 @@ from aotc.model.metadata import TensorInfo
 REFUSED = (
     *("conv_2d-*-int16*", "conv_2d-*-int4*", "depthwise_conv_2d-*-int16*", "depthwise_conv_2d-*-int4*"),
     *("fully_connected-*-int16*", "fully_connected-*-int4*"),
-    *("add-*-int16", "sub-*-int16", "mul-*-int16"),
-    *("average_pool_2d-*-int16", "max_pool_2d-*-int16", "mean-*-int16*", "sum-*-int16*"),
+    "average_pool_2d-*-int16",
     *("logistic-*-int16", "tanh-*-int16", "softmax-*-0.*-int16", "relu-*-int16", "relu6-*-int16"),
     *("transpose_conv-*-int16*", "batch_matmul-*-int16*"),
-    *("abs-*-int16", "leaky_relu-*-int16", "prelu-*-int16", "squared_difference-*-int16"),
+    *("abs-*-int16", "leaky_relu-*-int16"),
     *("quantize-uint8-*", "quantize-int16-*", "quantize-int32-*"),
     *("conv_2d-*-uint8", "depthwise_conv_2d-uint8", "fully_connected-uint8", "*_pool_2d-uint8"),
     *("add-uint8", "sub-uint8", "mul-uint8"),

@@ -18,39 +18,40 @@ from aotc.model.weight_store import Array
 
 @tflite_op("ADD", "SUB")
 def add(node: Node) -> Tensor | First:
-    """Of integers: both times 2^20 are rescaled to twice the greater scale, and their sum to that of the result."""
-    node.require_type(0, "float32", "int8", "int32", "int64")
+    """Of integers: both times 2^20, or 2^15 of 16 bits, are rescaled to twice the greater scale, and their sum to that
+    of the result."""
+    node.require_type(0, "float32", "int8", "int16", "int32", "int64")
     name = node.op_type.lower()
     (x, y), ordered = node.alike(0, 1)
     if not node.is_quantized:
         whole = x.emit(name, y)  # sums of i32 have no activation, whatever the model says
         return ordered(whole if name == "add" and whole.kind == i32 else node.activated(whole))
-    node.require_type(0, "int8")
-    node.require_type(1, "int8")
+    node.require_type(0, "int8", "int16")
+    node.require_type(1, str(x.dtype))
     (x_scale, x_point), (y_scale, y_point) = node.input_quantization(0), node.input_quantization(1)
     scale, _ = node.quantization(node.results[0])
-    own = np.array([x_scale, y_scale], np.float64)
+    own, up = np.array([x_scale, y_scale], np.float64), _UP[x.dtype.itemsize]
     twice = 2 * own.max()
-    shares, last = own / twice, twice / (2**_UP * np.float64(scale))
+    shares, last = own / twice, twice / (2**up * np.float64(scale))
     left, right = (
-        node.rescaled(node.integers(each, point) * (1 << _UP), Multiplier.of(share))
+        node.rescaled(node.integers(each, point) * (1 << up), Multiplier.of(share))
         for each, point, share in ((x, x_point, shares[0]), (y, y_point, shares[1]))
     )
     return ordered(node.requantized(left.emit(name, right), Multiplier.of(last)))
 
 
-_UP = 20
-"""By how many bits terms of sums are shifted up before they are rescaled."""
+_UP = {1: 20, 2: 15}
+"""By how many bits terms of sums are shifted up before they are rescaled, by their bytes."""
 
 
 @tflite_op("MUL")
 def mul(node: Node) -> Tensor | First:
-    node.require_type(0, "float32", "int8", "int32", "int64")
+    node.require_type(0, "float32", "int8", "int16", "int32", "int64")
     (x, y), ordered = node.alike(0, 1)
     if not node.is_quantized:
         return ordered(node.activated(x * y))
-    node.require_type(0, "int8")
-    node.require_type(1, "int8")
+    node.require_type(0, "int8", "int16")
+    node.require_type(1, str(x.dtype))
     (x_scale, x_point), (y_scale, y_point) = node.input_quantization(0), node.input_quantization(1)
     scale, _ = node.quantization(node.results[0])
     product = node.integers(x, x_point) * node.integers(y, y_point)

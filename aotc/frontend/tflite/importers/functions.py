@@ -120,7 +120,7 @@ def leaky_relu(node: Node) -> Tensor | First:
 @tflite_op("PRELU")
 def prelu(node: Node) -> Tensor | First:
     """As a leaky ReLU whose factors below 0 are a tensor."""
-    node.require_type(0, "float32", "int8")
+    node.require_type(0, "float32", "int8", "int16")
     (x, alpha), ordered = node.alike(0, 1)
     if not node.is_quantized:
         return ordered((x >= 0).choose(x, x * alpha))
@@ -223,25 +223,25 @@ def _found(node: Node, x: Tensor, table: Array) -> Tensor:
 
 @tflite_op("SQUARED_DIFFERENCE")
 def squared_difference(node: Node) -> Tensor | First:
-    """Of integers: both times 2^7 are rescaled to twice the greater scale, and the square of their difference to that
-    of the result."""
-    node.require_type(0, "float32", "int8", "int32")
+    """Of integers: both times 2^7, or as they are of 16 bits, are rescaled to twice the greater scale, and the square
+    of their difference to that of the result."""
+    node.require_type(0, "float32", "int8", "int16", "int32")
     (x, y), ordered = node.alike(0, 1)
     if not node.is_quantized:
         difference = x - y
         return ordered(difference * difference)
     scales = [np.float64(node.input_quantization(position)[0]) for position in (0, 1)]
     scale, _ = node.quantization(node.results[0])
-    twice, terms = 2 * max(scales), list[Tensor]()
+    twice, terms, up = 2 * max(scales), list[Tensor](), _UP[x.dtype.itemsize]
     for position, each in enumerate((x, y)):
-        node.require_type(position, "int8")
+        node.require_type(position, str(x.dtype))
         _, point = node.input_quantization(position)
         by = Multiplier.of(scales[position] / twice)
-        terms.append(node.rescaled(node.integers(each, point) * (1 << _UP), by))
+        terms.append(node.rescaled(node.integers(each, point) * (1 << up), by))
     difference = terms[0] - terms[1]
-    last = twice * twice / np.float64(np.float32(1 << 2 * _UP) * scale)
+    last = twice * twice / np.float64(np.float32(1 << 2 * up) * scale)
     return ordered(node.requantized(difference * difference, Multiplier.of(last)))
 
 
-_UP = 7
-"""By how many bits terms of differences are shifted up before they are rescaled."""
+_UP = {1: 7, 2: 0}
+"""By how many bits terms of differences are shifted up before they are rescaled, by their bytes."""

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from xdsl.dialects.builtin import i32
 
+from aotc.dialects.dtypes import integer_range
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite.arithmetic import Multiplier, divided, doubling_product
 from aotc.frontend.tflite.node import First, Node
@@ -22,13 +23,14 @@ def _window(node: Node) -> dict[str, list[int]]:
 
 @tflite_op("MAX_POOL_2D", moves=True)
 def max_pool_2d(node: Node) -> First:
-    node.require_type(0, "float32", "int8")
+    node.require_type(0, "float32", "int8", "int16")
     result = node.channels_first(0).emit("max_pool", ceil=False, **_window(node))
     if not node.is_quantized:
         return First(node.activated(result))
     low, high = node.clamp()
-    result = result if low == -128 else result.at_least(low)
-    return First(result if high == 127 else result.at_most(high))
+    least, greatest = integer_range(node.to)
+    result = result if low == least else result.at_least(low)
+    return First(result if high == greatest else result.at_most(high))
 
 
 @tflite_op("AVERAGE_POOL_2D")
@@ -89,7 +91,7 @@ def mean(node: Node) -> Tensor:
     """Of integers: their sum, less as many zero points, times the quotient of scales; a mean divides that by their
     number, as integers."""
     is_mean = node.op_type == "MEAN"
-    node.require_type(0, "float32", "int8", *[] if is_mean else ["int32"])
+    node.require_type(0, "float32", "int8", "int16", *[] if is_mean else ["int32"])
 
     def real(x: Tensor, axes: list[int]) -> Tensor:
         return x.reduce("mean" if is_mean else "sum", axes)
