@@ -62,11 +62,19 @@ def mul(node: Node) -> Tensor | First:
 # --- functions of one element -----------------------------------------------------------------------------------------
 
 
-def function(node: Node, real: Callable[[Tensor], Tensor], table: Callable[[Array], Array]) -> Tensor | First:
-    """A function of one element: of real numbers, or of integers of 8 bits, by what `table` has for these, i64."""
+def function(
+    node: Node,
+    real: Callable[[Tensor], Tensor],
+    table: Callable[[Array], Array],
+    wide: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor | First:
+    """A function of one element: of real numbers, or of integers of 8 bits, by what `table` has for these, i64, or of
+    16 bits by `wide`."""
     (x,), ordered = node.alike(0)
     if not node.is_quantized:
         return ordered(real(x))
+    if wide is not None and x.dtype == np.int16:
+        return ordered(wide(x))
     node.require_type(0, "int8")
     least, greatest = integer_range(x.kind)
     numbers = np.arange(256).astype(x.dtype)
@@ -80,7 +88,7 @@ def function(node: Node, real: Callable[[Tensor], Tensor], table: Callable[[Arra
 
 @tflite_op("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
 def relu(node: Node) -> Tensor | First:
-    node.require_type(0, "float32", "int8")
+    node.require_type(0, "float32", "int8", "int16")
     low, high = _RANGES[node.op_type]
 
     def real(x: Tensor) -> Tensor:
@@ -95,7 +103,16 @@ def relu(node: Node) -> Tensor | First:
             return x.clip(bounds[0], bounds[1])
         return np.maximum(Multiplier.of(np.float64(scale) / np.float64(to))(x - point) + target, target).clip(-128, 127)
 
-    return function(node, real, table)
+    def wide(x: Tensor) -> Tensor:
+        (scale, point), (to, target) = node.input_quantization(0), node.quantization(node.results[0])
+        if node.op_type != "RELU":
+            bounds = (arithmetic.quantized_number(each, scale, point) for each in (low, high))
+            least, greatest = np.clip(list(bounds), *integer_range(x.kind)).tolist()
+            return x.at_least(least).at_most(greatest)
+        by = Multiplier.of(np.float64(scale) / np.float64(to))
+        return node.requantized(node.integers(x, point), by).at_least(target)
+
+    return function(node, real, table, wide)
 
 
 _RANGES = {"RELU": (0.0, np.inf), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0, 1.0)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.builtin import f64, i32, i64
 
+from aotc.dialects.dtypes import integer_range
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite import arithmetic, fixed_point
 from aotc.frontend.tflite.arithmetic import Multiplier, divided
@@ -68,16 +69,26 @@ def _placed(node: Node, x: Array) -> Array:
     return (x + node.quantization(node.results[0])[1]).clip(-128, 127)
 
 
+def _bounded(node: Node, x: Tensor) -> Tensor:
+    """The result for integers above its zero point, i32."""
+    least, greatest = integer_range(node.to)
+    return (x + node.quantization(node.results[0])[1]).at_least(least).at_most(greatest).cast(node.to)
+
+
 @tflite_op("ABS")
 def absolute(node: Node) -> Tensor | First:
     """Integers are rescaled unless both scales are the same."""
-    node.require_type(0, "float32", "int8", "int32")
+    node.require_type(0, "float32", "int8", "int16", "int32")
 
     def table(x: Array) -> Array:
         size, ratio = np.abs(_less(node, x)), _quotient(node)
         return _placed(node, size if ratio == 1 else Multiplier.of(ratio)(size))
 
-    return function(node, lambda x: x.emit("abs"), table)
+    def wide(x: Tensor) -> Tensor:
+        size, ratio = node.integers(x, node.input_quantization(0)[1]).emit("abs"), _quotient(node)
+        return _bounded(node, size if ratio == 1 else node.rescaled(size, Multiplier.of(ratio)))
+
+    return function(node, lambda x: x.emit("abs"), table, wide)
 
 
 @tflite_op("ELU")
@@ -100,21 +111,28 @@ def elu(node: Node) -> Tensor | First:
 @tflite_op("LEAKY_RELU")
 def leaky_relu(node: Node) -> Tensor | First:
     """One factor above 0, one below."""
-    node.require_type(0, "float32", "int8")
+    node.require_type(0, "float32", "int8", "int16")
     alpha = np.float32(node.real_option("Alpha"))
 
     def real(x: Tensor) -> Tensor:
         return (x > 0).choose(x, x * float(alpha))
 
-    def table(x: Array) -> Array:
-        of, ratio = _less(node, x), _quotient(node)
+    def factors() -> tuple[Multiplier, Multiplier]:
         (scale, _), (to, _) = node.input_quantization(0), node.quantization(node.results[0])
         below = np.float64(scale) * np.float64(alpha) / np.float64(to)  # in this order
-        return _placed(
-            node, np.where(of >= 0, Multiplier.of(ratio)(of), int(np.sign(alpha)) * Multiplier.of(abs(below))(of))
+        return Multiplier.of(_quotient(node)), Multiplier.of(abs(below))
+
+    def table(x: Array) -> Array:
+        of, (above, below) = _less(node, x), factors()
+        return _placed(node, np.where(of >= 0, above(of), int(np.sign(alpha)) * below(of)))
+
+    def wide(x: Tensor) -> Tensor:
+        of, (above, below) = node.integers(x, node.input_quantization(0)[1]), factors()
+        return _bounded(
+            node, (of >= 0).choose(node.rescaled(of, above), node.rescaled(of, below) * int(np.sign(alpha)))
         )
 
-    return function(node, real, table)
+    return function(node, real, table, wide)
 
 
 @tflite_op("PRELU")
