@@ -307,8 +307,8 @@ class TriluOp(ElementOp):
 
     def outliers(self) -> tuple[Sequence[int], int] | None:
         shape, known = shape_of(self.result), self.diagonal.owner
-        if not self.alone or len(shape) > 2 or not isinstance(known, ConstantOp):
+        if not self.alone or len(shape) != 2 or not isinstance(known, ConstantOp):
             return None
         offset = int(known.inline_array().item())
-        first = [max(-offset, 0), max(offset, 0)]
-        return first, max(min(shape[0] - first[0], shape[1] - first[1]), 0)
+        (rows, columns), first = shape, [max(-offset, 0), max(offset, 0)]
+        return first, max(min(rows - first[0], columns - first[1]), 0)

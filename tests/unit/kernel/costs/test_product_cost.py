@@ -142,7 +142,7 @@ def test_batched_products() -> None:
     assert batched_matmul_schedule(MACHINE, 8, near) == MatmulSchedule(8, 2, 2)
     assert batched_matmul_schedule(MACHINE, 8, far) == MatmulSchedule(8, 2, 2, prefetch=True)
     assert batched_matmul_schedule(MACHINE, 8, near, 2) == MatmulSchedule(8, 2, 2, prefetch=True)
-    assert batched_matmul_schedule(MACHINE, 8, far, streamed=False) == MatmulSchedule(8, 2, 2)
+    assert batched_matmul_schedule(MACHINE, 8, far, written=1) == MatmulSchedule(8, 2, 2)
     few = replace(MACHINE, tiles=replace(TILES, prefetch_lines=1 / 2))
     assert batched_matmul_schedule(few, 8, far) == MatmulSchedule(8, 2, 2)
 
@@ -151,9 +151,9 @@ def test_panels_that_are_written_stay_in_l2() -> None:
     """Of two matrices of 32 steps two columns stay; one by 2 x 4 takes 514 cycles, and one by 2 x 2 takes 516."""
     sizes = (2, 2, 4, 32)
     assert batched_matmul_schedule(MACHINE, 8, sizes).nr == 4
-    assert batched_matmul_schedule(MACHINE, 8, sizes, streamed=False).nr == 2
+    assert batched_matmul_schedule(MACHINE, 8, sizes, written=2).nr == 2
     near = replace(MACHINE, bandwidths=replace(MACHINE.bandwidths, l3=1e9))
-    assert batched_matmul_schedule(near, 8, sizes, streamed=False).nr == 4
+    assert batched_matmul_schedule(near, 8, sizes, written=2).nr == 4
 
 
 # Few bits
