@@ -18,7 +18,7 @@ from aotc.model.weight_store import Array
 
 @tflite_op("CONV_2D")
 def conv_2d(node: Node) -> First:
-    node.require_type(0, "float32", "int8")
+    _require_one_form(node, 0)
     channels, (outputs, *kernel, inputs) = node.channels_first(0).shape[1], node.array(1, "the filter").shape
     node.require(inputs > 0 and channels % inputs == 0, "invalid-shape", f"filters of {inputs} of {channels} channels")
     return _convolution(node, kernel, channels // inputs, (0, 3, 1, 2), [outputs, inputs, *kernel])
@@ -26,7 +26,7 @@ def conv_2d(node: Node) -> First:
 
 @tflite_op("DEPTHWISE_CONV_2D")
 def depthwise_conv_2d(node: Node) -> First:
-    node.require_type(0, "float32", "int8")
+    _require_one_form(node, 0)
     channels, (_, *kernel, outputs) = node.channels_first(0).shape[1], node.array(1, "the filter").shape
     node.require(outputs % channels == 0, "invalid-shape", f"filters for {outputs} of {channels} channels")
     return _convolution(node, kernel, channels, (3, 0, 1, 2), [outputs, 1, *kernel])
@@ -51,7 +51,7 @@ def _convolution(
 @tflite_op("TRANSPOSE_CONV")
 def transpose_conv(node: Node) -> First:
     """Each element times the filter is added to a window of the result, whose shape is the first input."""
-    node.require_type(2, "float32", "int8")
+    _require_one_form(node, 2)
     x, shape = node.channels_first(2), node.results[0].shape
     outputs, *kernel, inputs = node.array(1, "the filter").shape
     fits = len(shape) == 4 and (shape[0], shape[3], inputs) == (x.shape[0], outputs, x.shape[1])
@@ -77,7 +77,7 @@ def transpose_conv(node: Node) -> First:
 
 @tflite_op("FULLY_CONNECTED")
 def fully_connected(node: Node) -> Tensor:
-    node.require_type(0, "float32", "int8")
+    _require_one_form(node, 0)
     node.require(node.option("WeightsFormat") == 0, "unsupported-attribute", "the weights are shuffled")
     weight = node.array(1, "the weights")
     node.require(weight.ndim == 2 and weight.shape[1] > 0, "invalid-shape", f"weights of shape {list(weight.shape)}")
@@ -97,6 +97,15 @@ def fully_connected(node: Node) -> Tensor:
     sums = x.emit("matmul", factor, transpose_rhs=True, accumulator=i32, **points)
     sums = sums if bias is None else sums + node.constant(bias)
     return node.shaped(node.requantized(sums, _multiplier(node), axis=1))
+
+
+def _require_one_form(node: Node, position: int) -> None:
+    """Fail where an input is neither real numbers nor bytes, or the weights are not what it is (hybrid operators)."""
+    node.require_type(position, "float32", "int8")
+    given, weights = node.declared(position).tensor, node.declared(1).tensor
+    what = f"input {position} is {given.kind}, and the weights are {weights.kind}"
+    is_one = (given.dtype == "float32") == (weights.dtype in ("float32", "float16"))
+    node.require(is_one, "unsupported-type", what, "both must be real numbers, or both integers")
 
 
 def _start(node: Node, weight: Array, *, has_borders: bool) -> tuple[int, Array | None]:
