@@ -1,4 +1,4 @@
-"""aotc: ahead-of-time compiler for neural networks, ONNX in, standalone native code out.
+"""aotc: ahead-of-time compiler for neural networks, ONNX or TensorFlow Lite in, native code out.
 
     model = aotc.compile("model.onnx")      in process
     y = model({"x": array})

@@ -29,7 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Every command and option."""
     parser = _Parser(
         prog="aotc",
-        description="Ahead-of-time compiler for neural networks: ONNX in, standalone native code out.",
+        description="Ahead-of-time compiler for neural networks: ONNX or TensorFlow Lite in, native code out.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
