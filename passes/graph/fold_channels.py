@@ -102,8 +102,7 @@ class _Folder:
         gone = constant & ~inputs
         bias = flow.bias
         if gone.any():
-            positive, negative = flow.sums()
-            bias = bias + ((positive + negative)[:, gone] @ values[gone]).astype(np.int64).astype(np.int32)
+            bias = bias + (flow.factors[:, gone].sum(axis=2) @ values[gone]).astype(np.int32)
         if isinstance(op, ConvOp):
             weight = self._constant(flow.weight[needed][:, inputs], op.weight)
             given = [self._constant(bias[needed], op.bias or op.weight)] if op.bias is not None or bias.any() else []

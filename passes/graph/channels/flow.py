@@ -57,22 +57,17 @@ class Sum:
         return isinstance(self.op, ConvOp) and any(self.op.ints("pads"))
 
     @property
-    def taps(self) -> Array:
-        """The weight [outputs, channels, taps]."""
+    def factors(self) -> Array:
+        """The weight less its zero point, [outputs, channels, taps], i64."""
         is_columns = isinstance(self.op, MatMulOp) and not self.op.transpose_rhs
-        weight = self.weight.T if is_columns else self.weight
+        weight = self.op.factor_array(1, self.weight).astype(np.int64)
+        weight = weight.T if is_columns else weight
         return weight.reshape(*weight.shape[:2], -1)
 
     @cached_property
     def reads(self) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
         """[outputs, channels]: whether the weight is not 0 everywhere."""
-        return (self.taps != self.op.zero_points[1]).any(axis=2)
-
-    def sums(self) -> tuple[Array, Array]:
-        """Of the weight less its zero point, [outputs, channels]: the sums over taps that are positive, and negative,
-        in f64, which has them exactly."""
-        factors = self.taps.astype(np.float64) - self.op.zero_points[1]
-        return np.maximum(factors, 0).sum(axis=2), np.minimum(factors, 0).sum(axis=2)
+        return (self.factors != 0).any(axis=2)
 
 
 @dataclass(frozen=True)

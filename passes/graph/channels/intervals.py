@@ -26,13 +26,14 @@ from aotc.dialects.graph.quantized.requantization import FixedAddOp, FixedRequan
 from aotc.dialects.graph.windows.pooling import MaxPoolOp, SumPoolOp
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.channels.flow import Passing, Sum
+from aotc.passes.graph.quantization.accumulators import ends_of_sums
 
 BYTES = 256
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The least and the greatest element of each channel; an array of one where all channels have the same."""
+    """The least and the greatest element of each channel, i64."""
 
     low: Array
     high: Array
@@ -72,11 +73,8 @@ class Intervals:
         if x is None:
             return None
         x = _factors(x, flow.op.zero_points[0], flow.is_padded)
-        positive, negative = flow.sums()
-        return _bounded(
-            positive @ x.low + negative @ x.high + flow.bias,
-            positive @ x.high + negative @ x.low + flow.bias,
-        )
+        low, high = (ends.sum(axis=1) + flow.bias for ends in ends_of_sums(flow.factors, x.low, x.high))
+        return _bounded(low, high)
 
     def _passed(self, flow: Passing) -> Interval | None:
         op, places = flow.op, [source.place for source in flow.sources]
@@ -111,11 +109,9 @@ class Intervals:
         bias = np.zeros(shape_of(op.weight)[0]) if op.bias is None else known_array(op.bias, self._store)
         if weight is None or bias is None or not op.sums_integers:
             return None
-        point, weight_point = op.zero_points
-        x = _factors(x, point, any(op.ints("pads")))
-        factors = (weight.astype(np.int64) - weight_point).reshape(len(weight), -1)
-        ends = [factors * end[:, None] for end in (x.low, x.high)]
-        low, high = (choose(*ends).sum(axis=1) + bias.astype(np.int64) for choose in (np.minimum, np.maximum))
+        x = _factors(x, op.zero_points[0], any(op.ints("pads")))
+        factors = op.factor_array(1, weight).astype(np.int64).reshape(len(weight), -1)
+        low, high = (end + bias.astype(np.int64) for end in ends_of_sums(factors, x.low, x.high))
         return _bounded(low, high)
 
     def _elements(self, op: ElementOp, sources: dict[int, Interval], channels: int) -> Interval | None:
@@ -169,8 +165,7 @@ def _bounded(low: Array, high: Array) -> Interval:
     """The interval of sums in i32, which wrap: any number where they may."""
     least, greatest = integer_range(i32)
     wraps = (low < least) | (high > greatest)
-    ends = np.where(wraps, least, low), np.where(wraps, greatest, high)
-    return Interval(*(end.astype(np.int64) for end in ends))
+    return Interval(np.where(wraps, least, low), np.where(wraps, greatest, high))
 
 
 def _factors(x: Interval, point: int, is_padded: bool) -> Interval:
@@ -203,9 +198,10 @@ def _is_monotone(op: ElementOp, sources: Sequence[Interval], constants: Sequence
         case RequantizingOp():
             return True
         case AddOp() | FixedAddOp():
-            factors = (op.x_factor, op.y_factor, op.offset) if isinstance(op, FixedAddOp) else (1, 1, 0)
+            is_fixed = isinstance(op, FixedAddOp)
+            factors, more = ((op.x_factor, op.y_factor), abs(op.offset) + (1 << op.shift)) if is_fixed else ((1, 1), 0)
             ends = [*(np.maximum(abs(x.low), abs(x.high)) for x in sources), *map(abs, constants)]
-            most = max(map(abs, factors)) * sum(int(each.max()) for each in ends) + abs(factors[2])
+            most = max(map(abs, factors)) * sum(int(each.max()) for each in ends) + more
             return most <= integer_range(element_type_of(op.operands[0]) if isinstance(op, AddOp) else i32)[1]
         case _:
             return False

@@ -103,13 +103,14 @@ def range_of(op: AccumulatingOp, axis: int, rank: int, store: WeightStore) -> tu
         if axis % rank != rank - 1:
             matrix = matrix.reshape(1, math.prod(matrix.shape[:-1]), -1)
         columns = np.moveaxis(matrix, -2, 0).reshape(matrix.shape[-2], -1, matrix.shape[-1])
-        ends = _ends(columns, low, high)
+        ends = ends_of_sums(columns, low, high)
         least, greatest = ends[0].min(-1), ends[1].max(-1)
         return (least, greatest) if axis % rank == rank - 1 else (least.min(), greatest.max())
-    return _ends(columns, low, high)
+    return ends_of_sums(columns, low, high)
 
 
-def _ends(weights: Array, low: int, high: int) -> tuple[Array, Array]:
-    """The least and greatest sum of products with numbers from low to high."""
+def ends_of_sums(weights: Array, low: Array | int, high: Array | int) -> tuple[Array, Array]:
+    """The least and greatest sum over the last axis of `weights` times numbers from low to high, of all sums or of
+    each."""
     positive, negative = np.maximum(weights, 0).sum(-1), np.minimum(weights, 0).sum(-1)
     return positive * low + negative * high, positive * high + negative * low
