@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from random import Random
+from typing import NamedTuple
 
 NEVER = 1 << 62
 
@@ -35,13 +37,16 @@ class _TooLong(Exception):
     """More states than allowed."""
 
 
-class _Corner:
-    """An end of a valley, `low` to `high` in sections, at `floor`; `boxes` are those that may lie on it."""
+class _Corner(NamedTuple):
+    """An end of a valley, `low` to `high` in sections, at `floor`; the lower of its walls is `wall` high, and `boxes`
+    are those that may lie on the floor."""
 
-    __slots__ = ("boxes", "floor", "high", "low", "section", "wall")
-
-    def __init__(self, section: int, low: int, high: int, floor: int, wall: int, boxes: list[int]) -> None:
-        self.section, self.low, self.high, self.floor, self.wall, self.boxes = section, low, high, floor, wall, boxes
+    section: int
+    low: int
+    high: int
+    floor: int
+    wall: int
+    boxes: Sequence[int]
 
 
 Preference = Callable[[int, int, int], tuple[int, int, int]]
@@ -176,7 +181,7 @@ class _Skyline:
                     yield _Corner(end, begin, section, floor, wall, fits)
             section += 1
 
-    def _distinct(self, boxes: list[int]) -> Iterator[int]:
+    def _distinct(self, boxes: Sequence[int]) -> Iterator[int]:
         """Those of some boxes in order of rank, of equal ones the first."""
         given: set[Box] = set()
         for i in sorted(boxes, key=self.ranks.__getitem__):
@@ -240,16 +245,16 @@ class _Skyline:
         self.placed ^= 1 << i
 
 
-def fit(boxes: Sequence[Box], capacity: int, states: int, tries: int = 1 << 30) -> Sequence[int] | None:
+def fit(boxes: Sequence[Box], capacity: int, states: int) -> Sequence[int] | None:
     """Offsets with which all boxes fit into `capacity`, or None where none were found: within so many `states` of the
-    skyline in all and so many `tries`, or because there are none."""
+    skyline in all, or because there are none."""
     if not boxes:
         return []
     random, left, allowed = Random(1), states, FIRST
     lengths = [box.last - box.first + 1 for box in boxes]
     areas = [length * box.size for length, box in zip(lengths, boxes, strict=True)]
     orders = [[-length for length in lengths], [-box.size for box in boxes], [-area for area in areas], lengths]
-    for number in range(tries):
+    for number in count():
         order = orders[number // len(PREFERENCES) % len(orders)]
         noise = random.choice(NOISE) if number >= len(PREFERENCES) * len(orders) else 0.0
         ranks = [rank * (1 + noise * random.random()) for rank in order]
@@ -261,8 +266,8 @@ def fit(boxes: Sequence[Box], capacity: int, states: int, tries: int = 1 << 30) 
             left -= given
             allowed += GROWTH
         if left <= 0:
-            break
-    return None
+            return None
+    raise AssertionError("there is no end of tries")
 
 
 FIRST = 500
