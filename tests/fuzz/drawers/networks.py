@@ -154,9 +154,17 @@ class _Pairs(_Network):
 
     def bias(self, each: _Coded, weight: tuple[Value, ...], outputs: int) -> tuple[Value, ...]:
         """A bias of the scale that sums have."""
-        numbers = self._d.rng.integers(-2000, 2001, (outputs,)).astype(np.int32)
+        numbers = _numbers(self._d, outputs)
         scale = self._d.known(np.asarray(each.scale.array * weight[1].array, np.float32))
         return self._d.known(numbers), scale, self._d.known(np.zeros(scale.shape, np.int32))
+
+
+def _numbers(d: Draft, outputs: int) -> Array:
+    """Biases; at times of some channels so great that these have one value, whatever goes in."""
+    numbers = d.rng.integers(-2000, 2001, (outputs,))
+    if d.chance(0.3):
+        numbers[d.rng.random(outputs) < 0.6] += d.pick((-1, 1)) * 50_000_000
+    return numbers.astype(np.int32)
 
 
 def _after(d: Draft) -> str:
@@ -313,7 +321,7 @@ def _linear_conv(d: Draft, net: _Linear) -> None:
     columns = (outputs,) if d.chance(0.6) else ()
     weight, scale = net.bits((outputs, channels // groups, *kernel)), net.scale(*columns)
     target = net.sums(x, weight, scale, int(np.prod(weight.shape[1:])))
-    bias = [d.fresh("int32", (outputs,), -2000, 2000, constant=True)] if d.chance(0.6) else []
+    bias = [d.known(_numbers(d, outputs))] if d.chance(0.6) else []
     some: dict[str, Any] = {"strides": [d.number(1, 2)] * 2} if d.chance(0.4) else {}
     if d.chance(0.5):
         some["pads"] = [d.number(0, extent - 1) for extent in (*kernel, *kernel)]
