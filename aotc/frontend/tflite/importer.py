@@ -223,6 +223,8 @@ class _Importer(Calls):
     def _value(self, place: int) -> Value | None:
         """A tensor of the model; None where it is not there (yet), or could not be imported."""
         tensor = self.graph.tensors[place]
+        if place not in self.values and tensor.is_variable and tensor.dtype and tensor.data is None:
+            return Value(tensor, is_memory=True)  # anew each time: operators change it
         if place not in self.values and tensor.data is not None and tensor.dtype and not tensor.is_sparse:
             known = tensor.array()
             self.values[place] = Value(tensor, known=known, constant=lambda array: self._constant(array, tensor))

@@ -10,18 +10,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from xdsl.dialects.builtin import f16, f32, i32
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType, f16, f32, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.dtypes import element_type, integer_range
+from aotc.dialects.graph.compound.control_flow import LoopOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
-from aotc.frontend.emitter import Emitter, Tensor
-from aotc.frontend.tflite import file
+from aotc.dialects.graph.structure import YieldOp
+from aotc.frontend.emitter import Emitter, Tensor, erase_unused
+from aotc.frontend.tflite import file, flexbuffer
 from aotc.frontend.tflite.arithmetic import Multiplier, quantized_number
-from aotc.frontend.tflite.states import States
+from aotc.frontend.tflite.states import Key, States
 from aotc.model.weight_store import Array
 
 TO_FIRST = (0, 3, 1, 2)
@@ -32,6 +37,8 @@ PLACES = TO_LAST
 
 ACTIVATIONS = {0: None, 1: (0.0, np.inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
 """The real numbers to which fused activations clamp, by their numbers in the schema."""
+
+_MOST_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -88,11 +95,35 @@ class Value:
     """Makes a constant of an array, where it is one."""
     handle: Handle | None = None
     """Of a variable."""
+    is_memory: bool = False
+    """Whether it is a tensor that keeps its value from one call to the next."""
 
     @property
     def made_first(self) -> bool:
         """Whether it was made with channels first."""
         return self.last is None and self.first is not None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Something kept from one call to the next: before the first one zeros, or in int8 what stands for them."""
+
+    node: Node
+    tensor: file.Tensor
+    key: Key
+
+    def __call__(self) -> Tensor:
+        """The value now."""
+        node, tensor = self.node, self.tensor
+        for unsure, where in ((node.calls.decides, "may not run"), (node.calls.begins, "gives variables first values")):
+            node.require(not unsure, "unsupported-operator", f"it keeps values in a subgraph that {where}")
+        point = 0 if tensor.dtype != "int8" or tensor.quantization is None else node.quantization(tensor)[1]
+        initial = node.filled(tensor.shape, point, tensor.dtype) if point else None
+        return Tensor(node, node.calls.states.read(self.key, tensor, initial))
+
+    def becomes(self, value: Tensor) -> None:
+        """Say what it is from here on."""
+        self.node.calls.states.write(self.key, value.reshape(self.tensor.shape).value)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -161,6 +192,8 @@ class Node(Emitter):
         if value.last is None:
             if value.known is not None and value.constant is not None:
                 value.last = value.constant(value.known)
+            elif value.is_memory:
+                return Memory(self, value.tensor, (id(value.tensor), ""))().value
             elif value.handle is not None:
                 self.fail("unsupported-type", f"it is given the variable {value.handle.name!r}", "and takes tensors")
             else:
@@ -225,6 +258,21 @@ class Node(Emitter):
         value = Tensor(self, self.constant(array.reshape(shape))).cast(element_type(tensor.dtype)).value
         return self.dequantized(value, tensor, axis) if self.real and tensor.quantization is not None else value
 
+    # --- what is kept from one call to the next -----------------------------------------------------------------------
+
+    def state(self, position: int) -> Memory:
+        """An input that the operator changes."""
+        tensor = self.declared(position).tensor
+        self.require(tensor.is_variable, "invalid-model", f"input {position}, the state, is no variable tensor")
+        return Memory(self, tensor, (id(tensor), ""))
+
+    def memory(self, what: str, shape: Sequence[int], dtype: str) -> Memory:
+        """Something that is no tensor of the model."""
+        kind = next(kind for kind, each in file.DTYPES.items() if each == dtype)
+        self.require_countable(shape)
+        tensor = file.Tensor(f"{self.name}_{what}", kind, tuple(shape), None, None, True, False)
+        return Memory(self, tensor, (id(self.results[0]), what))
+
     # --- facts --------------------------------------------------------------------------------------------------------
 
     def option(self, name: str, default: int = 0) -> int:
@@ -249,6 +297,26 @@ class Node(Emitter):
             return file.text_option(self.options, name)
         except ValueError as error:
             self.fail("invalid-attribute", str(error))
+
+    @cached_property
+    def _custom(self) -> dict[str, flexbuffer.Number]:
+        try:
+            return flexbuffer.read_options(self.custom_options)
+        except ValueError as error:
+            self.fail("invalid-attribute", "the options cannot be read", str(error))
+
+    def custom(self, name: str, default: flexbuffer.Number | None = None) -> flexbuffer.Number:
+        """An option of a custom operator; `default` where it has none of that name, which is required else."""
+        value = self._custom.get(name, default)
+        if value is None:
+            self.fail("missing-attribute", f"the option {name} is missing", "the operator requires it")
+        return value
+
+    def custom_count(self, name: str, least: int = 0, most: int = _MOST_COUNT) -> int:
+        """The same of one that is an integer within these."""
+        value = int(self.custom(name))
+        self.require(least <= value <= most, "invalid-attribute", f"the option {name} is {value}")
+        return value
 
     def require(self, holds: bool, kind: str, what: str, why: str = "") -> None:
         """Fail unless something holds."""
@@ -284,6 +352,26 @@ class Node(Emitter):
     def to(self) -> Attribute:
         """The element type of the result."""
         return element_type(self.results[0].dtype)
+
+    def steps(
+        self, scanned: Sequence[Tensor], carried: Sequence[Tensor], body: Callable[..., tuple[Sequence[Tensor], Tensor]]
+    ) -> tuple[list[Tensor], Tensor]:
+        """The last of `carried` values, and what is stacked: `body` is given a slice of each of `scanned` along the
+        first axis, then the carried values, and gives the next of these and a slice."""
+        trips = scanned[0].shape[0]
+        kinds = [TensorType(each.kind, each.shape[1:]) for each in scanned]
+        block = Block(arg_types=[TensorType(i64, []), *(each.value.type for each in carried), *kinds])
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(block))
+        arguments = [Tensor(self, value) for value in block.args[1:]]
+        try:
+            following, slice_ = body(*arguments[len(carried) :], *arguments[: len(carried)])
+        finally:
+            self.builder = outer
+        block.add_op(YieldOp([each.value for each in (*following, slice_)]))
+        erase_unused(block)
+        begin, given = ([each.value for each in values] for values in (carried, scanned))
+        *last, stacked = self.insert(LoopOp.of(Region(block), count=trips, carried=begin, scanned=given))
+        return [Tensor(self, value) for value in last], Tensor(self, stacked)
 
     def insert(self, op: GraphOp) -> list[SSAValue]:
         """The results of an operation, which is inserted where the import is."""

@@ -6,6 +6,7 @@ Each becomes an argument of the entry, and what was last written to it a result,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -19,11 +20,16 @@ from aotc.frontend.tflite.file import Tensor
 from aotc.model.naming import distinct_names
 from aotc.model.weight_store import Array, WeightStore
 
+Key: TypeAlias = "str | tuple[int, str]"
+"""Of a variable: its name, or of one that an operator keeps by itself, or in a tensor, the `id` of a tensor and what is
+kept."""
+
 
 @dataclass(eq=False)
 class _Variable:
     """A variable during import."""
 
+    name: str
     tensor: Tensor | None = None
     """As it is read."""
     argument: BlockArgument | None = None
@@ -36,61 +42,65 @@ class _Variable:
 
 @dataclass(eq=False)
 class States:
-    """The variables of a model, by name."""
+    """The variables of a model: by name, or by the tensor or operator that has one of its own."""
 
     block: Block
     """Of the entry."""
-    variables: dict[str, _Variable] = field(default_factory=dict[str, _Variable])
+    variables: dict[Key, _Variable] = field(default_factory=dict[Key, _Variable])
 
-    def read(self, name: str, tensor: Tensor, initial: Array | None = None) -> SSAValue:
+    def read(self, key: Key, tensor: Tensor, initial: Array | None = None) -> SSAValue:
         """The value of a variable, which is like `tensor`; `initial` is the first one where no other is known."""
-        found = self.variables.setdefault(name, _Variable())
+        found = self._variable(key, tensor.name)
         if found.value is None:
             kind = TensorType(element_type(tensor.dtype), tensor.shape)
             found.value = found.argument = self.block.insert_arg(kind, len(self.block.args))
-            name_value(found.argument, name)
+            name_value(found.argument, found.name)
             found.tensor, found.initial = tensor, initial if found.initial is None else found.initial
         return found.value
 
-    def write(self, name: str, value: SSAValue) -> None:
+    def write(self, key: Key, value: SSAValue) -> None:
         """Give a variable another value."""
-        self.variables.setdefault(name, _Variable()).value = value
+        self._variable(key).value = value
 
-    def begin(self, name: str, value: Array) -> bool:
+    def begin(self, key: Key, value: Array) -> bool:
         """Give a variable its first value; whether nothing has read or written it before."""
-        found = self.variables.setdefault(name, _Variable())
+        found = self._variable(key)
         found.initial = value
         return found.value is None
 
+    def _variable(self, key: Key, name: str = "") -> _Variable:
+        return self.variables.setdefault(key, _Variable(key if isinstance(key, str) else name))
+
     def mismatched(self) -> list[str]:
         """The names of variables whose values have other types than they are read as."""
-        every = self.variables.items()
-        return [name for name, each in every if (kind := _kind(each)) is not None and _kinds(each) - {kind}]
+        every = self.variables.values()
+        return [each.name for each in every if (kind := _kind(each)) is not None and _kinds(each) - {kind}]
 
     def finish(self, names: list[str], store: WeightStore) -> tuple[list[Argument], list[SSAValue], list[Argument]]:
         """Additions to the entry, whose inputs and outputs have these `names`: arguments; results, and what they are.
 
         One that is never written is a constant.
         """
-        kept: dict[str, _Variable] = {}
-        for name, each in self.variables.items():
+        kept: list[_Variable] = []
+        for each in self.variables.values():
             if each.argument is None or each.tensor is None:
                 continue
             if each.value is not each.argument:
-                kept[name] = each
+                kept.append(each)
                 continue
             array = np.zeros(each.tensor.shape, each.tensor.dtype) if each.initial is None else each.initial
-            op = constant_op(array, name, store)
+            op = constant_op(array, each.name, store)
             first = self.block.first_op
             assert first is not None
             self.block.insert_op_before(op, first)
             each.argument.replace_all_uses_with(op.result)
             self.block.erase_arg(each.argument)
-        called = distinct_names([*names, *kept, *(f"{name}_next" for name in kept)])[len(names) :]
+        own = [each.name for each in kept]
+        called = distinct_names([*names, *own, *(f"{name}_next" for name in own)])[len(names) :]
         arguments: list[Argument] = []
         results: list[Argument] = []
         values: list[SSAValue] = []
-        for place, each in enumerate(kept.values()):
+        for place, each in enumerate(kept):
             assert each.tensor is not None and each.argument is not None and each.value is not None
             given = Argument(name=called[place], dtype=each.tensor.dtype)
             if each.initial is not None and each.initial.any():

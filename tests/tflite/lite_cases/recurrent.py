@@ -48,11 +48,13 @@ def svdf() -> Iterator[Case]:
     yield _svdf("relu-float32", "float32", 2, 1, fused="RELU")
 
 
-def _lstm(name: str, dtype: str, *, batch: int = 1, major: bool = False, clip: float = 0.0, power: int = -11) -> Case:
-    """Six units, four inputs, five steps."""
+def _lstm(
+    name: str, dtype: str, *, batch: int = 1, steps: int = 5, major: bool = False, clip: float = 0.0, power: int = -11
+) -> Case:
+    """Six units, four inputs."""
     case, units, depth = f"lstm-{name}", 6, 4
     rng = random(case)
-    shape = (5, batch, depth) if major else (batch, 5, depth)
+    shape = (steps, batch, depth) if major else (batch, steps, depth)
     out = (*shape[:2], units)
     inputs: list[Tensor | None] = [None] * 24
     if dtype == "float32":
@@ -87,6 +89,7 @@ def lstm() -> Iterator[Case]:
     for dtype in ("int8", "int16", "float32"):
         yield _lstm(f"one-{dtype}", dtype)
         yield _lstm(f"batches-{dtype}", dtype, batch=2)
+        yield _lstm(f"step-{dtype}", dtype, batch=2, steps=1)
         yield _lstm(f"major-{dtype}", dtype, batch=2, major=True)
         yield _lstm(f"clipped-{dtype}", dtype, clip=0.6)
     for power in (-13, -12, -9):
