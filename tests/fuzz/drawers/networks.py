@@ -45,8 +45,8 @@ class _Coded:
 class _Network:
     """Layers one after the other; `made` are the activations so far."""
 
-    def __init__(self, d: Draft, kind: str, *shape: int) -> None:
-        self._d, self.kind = d, kind
+    def __init__(self, d: Draft, kind: str, *shape: int, constant: bool = False) -> None:
+        self._d, self.kind, self._constant = d, kind, constant
         self.made: list[_Coded] = []
         self.enter(*shape)
 
@@ -78,9 +78,30 @@ class _Network:
         high = min(high, 15) if self.kind in WORDS else high
         return self._d.known(self._d.rng.integers(max(low, -high), high + 1, shape).astype(np.int8))
 
+    @property
+    def channels(self) -> int:
+        """How many outputs sums have; where some are constant, so many that they can be left out."""
+        return self._d.pick((8, 16)) if self._constant else self._d.pick((1, 3, 8, 16, 16))
+
+    def numbers(self, outputs: int) -> Array:
+        """Biases; of some channels so great that these have one value, whatever goes in."""
+        d = self._d
+        numbers = d.rng.integers(-2000, 2001, (outputs,))
+        if self._constant or d.chance(0.3):
+            numbers[d.rng.random(outputs) < 0.6] += d.pick((-1, 1)) * 50_000_000
+        return numbers.astype(np.int32)
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether the next sums have a bias."""
+        return self._constant or self._d.chance(0.6)
+
     def result(self, sums: Array) -> tuple[Value, Value]:
         """A scale and a zero point for such numbers, most of which fit."""
-        wide = float(np.abs(sums).max(initial=0.0)) or 1.0
+        found = np.abs(sums)
+        if self._constant:  # not for those of great biases, beside which the others had one value, too
+            found = found[found <= found.max(initial=0.0) / 20]
+        wide = float(found.max(initial=0.0)) or 1.0
         exponent = int(np.ceil(np.log2(wide / _MOST[self.kind]))) - self._d.pick((0, 0, 0, 1, 2))
         return self._d.known(np.array(2.0**exponent, np.float32)), self.point()
 
@@ -154,17 +175,9 @@ class _Pairs(_Network):
 
     def bias(self, each: _Coded, weight: tuple[Value, ...], outputs: int) -> tuple[Value, ...]:
         """A bias of the scale that sums have."""
-        numbers = _numbers(self._d, outputs)
+        numbers = self.numbers(outputs)
         scale = self._d.known(np.asarray(each.scale.array * weight[1].array, np.float32))
         return self._d.known(numbers), scale, self._d.known(np.zeros(scale.shape, np.int32))
-
-
-def _numbers(d: Draft, outputs: int) -> Array:
-    """Biases; at times of some channels so great that these have one value, whatever goes in."""
-    numbers = d.rng.integers(-2000, 2001, (outputs,))
-    if d.chance(0.3):
-        numbers[d.rng.random(outputs) < 0.6] += d.pick((-1, 1)) * 50_000_000
-    return numbers.astype(np.int32)
 
 
 def _after(d: Draft) -> str:
@@ -175,10 +188,10 @@ def _pairs_conv(d: Draft, net: _Pairs) -> None:
     x = net.take(lambda each: each.value.rank == 4)
     channels, *space = x.value.shape[1:]
     groups = d.pick((1, 1, channels))
-    outputs = channels * d.pick((1, 1, 2)) if groups > 1 else d.pick((1, 3, 8, 16, 16))
+    outputs = channels * d.pick((1, 1, 2)) if groups > 1 else net.channels
     kernel = [d.number(1, min(3, extent)) for extent in space]
     weight = net.weight(x, (outputs, channels // groups, *kernel), 0)
-    more = [net.bias(x, weight[0], outputs)] if d.chance(0.6) else []
+    more = [net.bias(x, weight[0], outputs)] if net.has_bias else []
     some: dict[str, Any] = {"strides": [d.number(1, 2)] * 2} if d.chance(0.4) else {}
     if d.chance(0.5):
         some["pads"] = [d.number(0, extent - 1) for extent in (*kernel, *kernel)]
@@ -207,7 +220,7 @@ def _pairs_product(d: Draft, net: _Pairs) -> None:
         net.layer("MatMul", [x], *net.weight(x, (depth, columns), 1), after=_after(d))
         return
     weight = net.weight(x, (columns, depth), 0)
-    more = [net.bias(x, weight[0], columns)] if d.chance(0.6) else []
+    more = [net.bias(x, weight[0], columns)] if net.has_bias else []
     net.layer("Gemm", [x], *weight, *more, after=_after(d), transB=1)
 
 
@@ -259,11 +272,15 @@ _LAYERS: tuple[Callable[[Draft, _Pairs], None], ...] = (
 
 
 def _grow(
-    d: Draft, net: Any, layers: Sequence[Callable[[Draft, Any], None]], first: Callable[[Draft, Any], None]
+    d: Draft,
+    net: Any,
+    layers: Sequence[Callable[[Draft, Any], None]],
+    first: Callable[[Draft, Any], None],
+    most: int = 4,
 ) -> None:
     """Some layers; the first must be drawn, the others where they fit."""
     first(d, net)
-    for _ in range(d.number(0, 4)):
+    for _ in range(d.number(most - 4, most)):
         before = len(net.made)
         try:
             d.pick(layers)(d, net)
@@ -316,12 +333,12 @@ def _linear_conv(d: Draft, net: _Linear) -> None:
     x = net.take(lambda each: each.value.rank == 4)
     channels, *space = x.value.shape[1:]
     groups = d.pick((1, 1, channels))
-    outputs = channels * d.pick((1, 1, 2)) if groups > 1 else d.pick((1, 3, 8, 16, 16))
+    outputs = channels * d.pick((1, 1, 2)) if groups > 1 else net.channels
     kernel = [d.number(1, min(3, extent)) for extent in space]
     columns = (outputs,) if d.chance(0.6) else ()
     weight, scale = net.bits((outputs, channels // groups, *kernel)), net.scale(*columns)
     target = net.sums(x, weight, scale, int(np.prod(weight.shape[1:])))
-    bias = [d.known(_numbers(d, outputs))] if d.chance(0.6) else []
+    bias = [d.known(net.numbers(outputs))] if net.has_bias else []
     some: dict[str, Any] = {"strides": [d.number(1, 2)] * 2} if d.chance(0.4) else {}
     if d.chance(0.5):
         some["pads"] = [d.number(0, extent - 1) for extent in (*kernel, *kernel)]
@@ -377,6 +394,17 @@ def _linear(first: Callable[[Draft, _Linear], None], d: Draft) -> None:
     _grow(d, _Linear(d, d.pick(BYTES), *shape), _LINEAR, first)
 
 
+def _constant_channels(d: Draft) -> None:
+    """Sums of sums some of whose channels are the same whatever goes in."""
+    if d.opset < 13:
+        raise Refused("scales along an axis are of a later version")
+    kind, shape = d.pick(BYTES), _image(d)
+    if d.chance(0.5):
+        _grow(d, _Linear(d, kind, *shape, constant=True), (*_LINEAR, *[_linear_conv] * 7), _linear_conv, 6)
+    else:
+        _grow(d, _Pairs(d, kind, *shape, constant=True), (*_LAYERS, *[_pairs_conv] * 7), _pairs_conv, 6)
+
+
 DRAWERS: dict[str, Drawer] = {
     "Conv of bytes": partial(_pairs, _pairs_conv),
     "ConvTranspose of bytes": partial(_pairs, _pairs_transposed),
@@ -384,5 +412,6 @@ DRAWERS: dict[str, Drawer] = {
     "QuantizeLinear after products": partial(_pairs, _pairs_product),
     "QLinearConv in a network": partial(_linear, _linear_conv),
     "QLinearMatMul in a network": partial(_linear, _linear_product),
+    "QLinearConv of constant channels": _constant_channels,
 }
 """Operator and what it is part of -> what draws it."""
