@@ -198,7 +198,7 @@ def _operand(value: SSAValue, store: WeightStore, most_numbers: int) -> _Operand
         if numbers is None or numbers.dtype != np.float32 or not bool(np.isfinite(numbers).all()):
             return None
         affine = dequantized(value, store)
-        if affine is None or affine.scale is None:
+        if affine is None:
             return _Operand(Numbers(numbers), chain.ops, chain.source)
         integers = Numbers(numbers, chain.arguments().astype(np.int64), affine.zero_point, float(affine.scale))
         return _Operand(integers, chain.ops, chain.source)

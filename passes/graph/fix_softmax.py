@@ -57,7 +57,7 @@ def _fix(op: QuantizeOp, constants: Constants) -> None:
     if target is None or softmax is None or softmax.log:
         return
     source = dequantized(softmax.x, constants.store)
-    if source is None or source.scale is None or not is_byte(source.value):
+    if source is None or not is_byte(source.value):
         return
     found = exponentials(float(source.scale), float(target.scale), math.prod(softmax.row_extents()))
     if found is None:

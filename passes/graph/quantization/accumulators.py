@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from aotc.dialects.constants import computed_array
-from aotc.dialects.dtypes import integer_range
+from aotc.dialects.dtypes import integer_range, is_narrow_integer
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvolutionOp
@@ -18,7 +18,6 @@ from aotc.dialects.graph.windows.pooling import SumPoolOp
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.quantization.epilogues import along_axis_only
 from aotc.passes.graph.quantization.integer_sums import CHANNEL_AXIS, by_output
-from aotc.passes.graph.quantization.real_values import is_narrow_integer
 
 _ANYTHING = 2**31
 

@@ -77,7 +77,8 @@ def fixed_sum(left: Numbers, right: Numbers, wanted: Array, scale: float, zero_p
     reals = [operand.values.astype(np.float64) / scale for operand in (left, right)]
     low, high = int(wanted.min()), int(wanted.max())
     most = sum(float(np.abs(each).max()) for each in reals) + abs(zero_point) + 2
-    if not np.isfinite(most) or (shift := _BITS - int(np.ceil(np.log2(most)))) < 2:
+    shift = _BITS - int(np.ceil(np.log2(most)))
+    if shift < 2:
         return None
     exact = reals[0][:, None] + reals[1][None, :]
     near = np.nonzero(np.abs(np.abs(exact - np.rint(exact)) - 0.5) < _NEAR)

@@ -6,7 +6,7 @@ Quantisation with a positive scale keeps the order of numbers, so the greatest i
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, StringAttr, f32
+from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -22,7 +22,7 @@ from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.vision.sampling import ResampleOp
 from aotc.dialects.graph.windows.pooling import MaxPoolOp
-from aotc.passes.graph.quantization.real_values import Parameters, Quantized, dequantized, quantization
+from aotc.passes.graph.quantization.real_values import Dequantized, Parameters, dequantized, quantization
 from aotc.passes.graph.rewriting import Constants, Raised
 
 
@@ -38,12 +38,12 @@ def raise_movement(op: GraphOp, constants: Constants) -> Raised | None:
         case _:
             pass
     source = dequantized(op.operands[0], constants.store) if op.operands else None
-    if source is None or source.parameters is None:
+    if source is None:
         return None
     match op:
         case MovementOp() | AxisGatherOp() | MaxPoolOp():
             moved: GraphOp | None = _with_first(op, source.value)
-        case ReduceOp() if op.kind.data in ("max", "min") and op.count() > 0 and 0 not in shape_of(op.x):
+        case ReduceOp() if op.kind.data in ("max", "min") and 0 not in shape_of(op.x):
             moved = _with_first(op, source.value)
         case PadOp():
             moved = _padded(op, source, constants)
@@ -62,9 +62,7 @@ def same_integers(op: QuantizeOp, constants: Constants) -> SSAValue | None:
     """The integers that `op` quantises back from the numbers they stand for, at the same scale and zero point: as they
     are narrow, (q * scale) / scale is nearer to q than to its neighbours."""
     source, target = dequantized(op.x, constants.store), quantization(op, constants.store)
-    if source is None or source.parameters != target or target is None:
-        return None
-    return source.value
+    return source.value if source is not None and source.parameters == target else None
 
 
 def _with_first(op: GraphOp, value: SSAValue) -> GraphOp:
@@ -101,15 +99,13 @@ def _concatenation(op: ConcatOp, constants: Constants) -> Raised | None:
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or len({part.parameters for part in known}) > 1:
         return _quantized_parts(op, parts, constants) if known else None
-    parameters = known[0].parameters
-    assert parameters is not None
     raised = Raised(replaced=[op])
     joined = raised.add(ConcatOp.get([part.value for part in known], axis=op.axis))
-    raised.add(_dequantize(joined, parameters, constants))
+    raised.add(_dequantize(joined, known[0].parameters, constants))
     return raised
 
 
-def _quantized_parts(op: ConcatOp, parts: Sequence[Quantized | None], constants: Constants) -> Raised | None:
+def _quantized_parts(op: ConcatOp, parts: Sequence[Dequantized | None], constants: Constants) -> Raised | None:
     """A concatenation that is quantised, of parts that are quantised: those that are already stay as they are."""
     after = op.result.get_user_of_unique_use()
     if not isinstance(after, QuantizeOp) or after.x != op.result:
@@ -130,17 +126,17 @@ def _quantized_parts(op: ConcatOp, parts: Sequence[Quantized | None], constants:
     return raised
 
 
-def _padded(op: PadOp, source: Quantized, constants: Constants) -> GraphOp | None:
+def _padded(op: PadOp, source: Dequantized, constants: Constants) -> GraphOp | None:
     """Padding with a number that an integer stands for."""
-    if op.mode != StringAttr("constant"):
+    if op.mode.data != "constant":
         return _with_first(op, source.value)
     value = np.zeros((), np.float32) if op.value is None else computed_array(op.value, constants.store)
-    if value is None or source.scale is None:
+    if value is None:
         return None
     number = np.float32(value.item())
     whole = np.rint(number / source.scale)
     low, high = integer_range(element_type_of(source.value))
-    if not np.isfinite(whole) or whole * source.scale != number or not low <= whole + source.zero_point <= high:
+    if whole * source.scale != number or not low <= whole + source.zero_point <= high:
         return None
     element = np.array(int(whole) + source.zero_point).astype(numpy_dtype(element_type_of(source.value)))
     return PadOp.get(source.value, constants.of(element, "zero_point"), pads=op.pads, mode=op.mode)
@@ -150,8 +146,7 @@ def take_padding(op: ConvOp, constants: Constants) -> None:
     """Let a convolution pad itself where integers that stand for 0 were added to what it reads."""
     store = constants.store
     source = dequantized(op.x, store)
-    pad = None if source is None else producer(source.value, PadOp)
-    if source is None or source.scale is None or pad is None or pad.mode != StringAttr("constant"):
+    if source is None or (pad := producer(source.value, PadOp)) is None or pad.mode.data != "constant":
         return
     value = np.zeros((), np.int32) if pad.value is None else computed_array(pad.value, store)
     if value is None or int(value.item()) != source.zero_point or (pads := op.pads_with(pad.ints("pads"))) is None:
@@ -166,7 +161,7 @@ def take_padding(op: ConvOp, constants: Constants) -> None:
     op.properties["pads"] = to_attribute(pads)
 
 
-def _resampled(op: ResampleOp, source: Quantized, constants: Constants) -> GraphOp | None:
+def _resampled(op: ResampleOp, source: Dequantized, constants: Constants) -> GraphOp | None:
     """Resampling that takes each element from one place, as it is."""
     places, weights = computed_array(op.places, constants.store), computed_array(op.weights, constants.store)
     if places is None or weights is None or places.shape[1] != 1 or not bool((weights == 1).all()):

@@ -18,7 +18,15 @@ from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import PadOp, ReshapeOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.passes.graph.quantization.epilogues import along_axis_only, bias, epilogue
-from aotc.passes.graph.quantization.real_values import Quantized, Weights, as_type, narrowest, quantized, weights
+from aotc.passes.graph.quantization.real_values import (
+    Quantized,
+    Weights,
+    as_type,
+    is_scale,
+    narrowest,
+    quantized,
+    weights,
+)
 from aotc.passes.graph.rewriting import Constants, Raised
 
 SumOp: TypeAlias = ConvolutionOp | MatMulOp
@@ -38,18 +46,15 @@ def raise_sum(op: SumOp, constants: Constants, *, most_bits: int = MOST_BITS) ->
         return None
     if y is not None and (y.offset is not None or _bits(y.value) > most_bits):
         return None
-    right = y if known is None else known
-    assert right is not None
-    if (x.scale is None) != (right.scale is None):
-        return None
     axis = CHANNEL_AXIS if isinstance(op, ConvolutionOp) else -1
     scale = None
     if x.scale is not None:
-        factors = right.scale if known is None else _scale_of_results(op, known)
+        factors = _scale_of_results(op, known) if known is not None else y and y.scale
         if factors is None:
             return None
-        scale = np.asarray(x.scale * np.asarray(factors, np.float32), np.float32)
-        if not bool((np.isfinite(scale) & (scale > 0)).all()):
+        with np.errstate(over="ignore", under="ignore"):
+            scale = np.asarray(x.scale * factors, np.float32)
+        if not is_scale(scale):
             return None
     sums = _Sums(op, x, known, y, scale, axis, constants)
     return sums.build()
@@ -74,12 +79,12 @@ class _Sums:
         start = self._start()
         if start is None and isinstance(op, ConvolutionOp) and op.bias is not None:
             return self._dequantized(after=op.bias)
-        after = epilogue(op.result, self.scale, self.axis, store)
+        after = epilogue(op.result, self._unit(), self.axis, store)
         added = None if after is None else after.bias
         if after is None or not self._fits(start, added):
-            return self._dequantized(start) if self._fits(start, None) else None
+            return self._dequantized(start)
         raised = Raised(replaced=[op, *after.ops])
-        value, multiplier = self._sums(raised, start, added), self.constants.of(after.multiplier, "multiplier")
+        value, multiplier = self._sums(raised, start, added), self.constants.of(after.multiplier(), "multiplier")
         axis = self.axis % len(shape_of(value))
         raised.add(RequantizeOp.get(value, multiplier, axis=axis, **after.integers))
         return raised
@@ -90,7 +95,11 @@ class _Sums:
         op = self.op
         if not isinstance(op, ConvolutionOp) or op.bias is None:
             return None
-        return bias(op.bias, self.scale, self.constants.store)
+        return bias(op.bias, self._unit(), self.constants.store)
+
+    def _unit(self) -> Array:
+        """The number that 1 of a sum stands for: one f32, or one for each channel."""
+        return np.ones((), np.float32) if self.scale is None else self.scale
 
     def _dequantized(self, start: Array | None = None, after: SSAValue | None = None) -> Raised | None:
         """The sums as real numbers, or as they are where they stand for integers; `after` is a bias to add to these."""
@@ -99,11 +108,10 @@ class _Sums:
         if not self._fits(start, None):
             return None
         value = self._sums(raised, start, None)
-        if self.scale is None:
-            return raised
-        scale = constants.of(self.scale, "scale")
-        axis = self.axis % len(shape_of(op.result))
-        value = raised.add(DequantizeOp.get(value, scale, axis=axis, to=f32))
+        if self.scale is not None:
+            scale = constants.of(self.scale, "scale")
+            axis = self.axis % len(shape_of(op.result))
+            value = raised.add(DequantizeOp.get(value, scale, axis=axis, to=f32))
         if after is not None:
             shape = [-1 if each == self.axis else 1 for each in range(len(shape_of(op.result)))]
             shape[self.axis] = shape_of(after)[0]
@@ -145,7 +153,8 @@ class _Sums:
         total = sum((each.astype(np.int64) for each in terms), np.zeros((), np.int64))
         if np.any(total):
             value = raised.add(AddOp.get(value, self.constants.of(_wrapped(np.asarray(total)), "bias")))
-        if x.offset is not None and self.known is not None:
+        if x.offset is not None:
+            assert self.known is not None
             shape = (-1, *(1,) * (len(shape_of(value)) - 2)) if isinstance(op, ConvolutionOp) else None
             totals = _wrapped(self._totals(self.known.values))
             totals = self.constants.of(totals if shape is None else totals.reshape(shape), "totals")
@@ -155,9 +164,10 @@ class _Sums:
     def _padded(self, raised: Raised) -> SSAValue:
         """The operand of a convolution, with what stands for zeros around it where only the data say what that is."""
         op, x = self.op, self.x
-        narrow = None if x.offset is None else producer(x.offset, CastOp)
-        if narrow is None or not self._has_borders():
+        if x.offset is None or not self._has_borders():
             return x.value
+        narrow = producer(x.offset, CastOp)
+        assert narrow is not None
         pads = op.ints("pads")
         spatial = len(pads) // 2
         around = [0, 0, *pads[:spatial], 0, 0, *pads[spatial:]]
@@ -168,8 +178,7 @@ class _Sums:
     ) -> GraphOp:
         op = self.op
         assert isinstance(op, ConvolutionOp)
-        names = set(type(op).get_irdl_definition().properties) - {"accumulator", "x_zero_point", "w_zero_point"}
-        given: dict[str, object] = {name: value for name, value in op.properties.items() if name in names}
+        given: dict[str, object] = dict(op.properties)
         if self.x.offset is not None:
             given["pads"] = [0] * len(op.ints("pads"))  # `x` has them
         return type(op).get(

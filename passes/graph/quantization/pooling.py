@@ -17,7 +17,7 @@ from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.windows.pooling import AveragePoolOp, SumPoolOp
 from aotc.passes.graph.quantization.chains import is_byte
 from aotc.passes.graph.quantization.epilogues import Epilogue, epilogue
-from aotc.passes.graph.quantization.real_values import Quantized, dequantized
+from aotc.passes.graph.quantization.real_values import Dequantized, dequantized, is_scale
 from aotc.passes.graph.rewriting import Constants, Raised
 
 _MOST_ELEMENTS = 1 << 15
@@ -47,13 +47,13 @@ def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False, fixed
         case _:
             return None
     source, most = dequantized(op.operands[0], constants.store), int(counts.max(initial=0))
-    if source is None or source.scale is None or most > _MOST_ELEMENTS or 0 in shape_of(op.operands[0]):
+    if source is None or most > _MOST_ELEMENTS or 0 in shape_of(op.operands[0]):
         return None
-    after = epilogue(op.results[0], np.asarray(source.scale), 0, constants.store)
-    if after is None or after.target is None or after.bias is not None or after.scale != source.scale:
+    scale = np.asarray(source.scale)
+    after = epilogue(op.results[0], scale, 0, constants.store)
+    if after is None or after.bias is not None or after.scale is not scale:
         return None
-    multiplier = np.asarray(source.scale / (after.target.scale * counts.astype(np.float32)), np.float32)
-    if not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
+    if not is_scale(multiplier := after.multiplier(counts)):
         return None
     if not is_exact and not all(
         _is_decided(source, int(count), float(factor))
@@ -79,10 +79,12 @@ def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False, fixed
     return raised
 
 
-def _fixed(op: AveragePoolOp, source: Quantized, after: Epilogue, counts: Array, constants: Constants) -> Raised | None:
+def _fixed(
+    op: AveragePoolOp, source: Dequantized, after: Epilogue, counts: Array, constants: Constants
+) -> Raised | None:
     """Average pooling in fixed point; None where integers of 32 bits do not decide enough."""
     target, different = after.target, [int(each) for each in np.unique(counts)]
-    assert source.scale is not None and target is not None
+    assert target is not None
     if not is_byte(source.value):
         return None
     (low, high), unsigned = after.clamp, element_type_of(source.value) == target.kind == UI8
@@ -123,7 +125,7 @@ def _counts(op: AveragePoolOp) -> Array:
     return np.asarray(counts.flat[0]) if bool((counts == counts.flat[0]).all()) else counts
 
 
-def _is_decided(source: Quantized, count: int, multiplier: float) -> bool:
+def _is_decided(source: Dequantized, count: int, multiplier: float) -> bool:
     """Whether no mean is as near to the middle between two integers as rounding errors of floats move it.
 
     A sum of n floats is off by at most n 2^-24 of the sum of their absolute values, products and quotients by 2^-24 of
@@ -211,5 +213,5 @@ class Means:
 
 def _number(place: Array) -> Array:
     """The f32 with a place in their order: 0 is 0, 1 the least above it, -1 the greatest below it."""
-    bits = np.where(place < 0, -place | _LIMIT, place)
+    bits = np.abs(place) | place & _LIMIT
     return bits.astype(np.uint32).view(np.float32)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, f32, i32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.arrays import widen
 from aotc.dialects.constants import computed_array
-from aotc.dialects.dtypes import MOST_BITS, element_type, integer_range, is_subbyte_integer, numpy_dtype
+from aotc.dialects.dtypes import element_type, integer_range, is_narrow_integer, is_subbyte_integer, numpy_dtype
 from aotc.dialects.graph.conversion import CastOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.elementwise import SubOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, producer, shape_of
@@ -37,19 +37,24 @@ class Quantized:
     """A zero point that is known at run time only, i32, one for all or for each row: `zero_point` is 0."""
 
     @property
-    def parameters(self) -> Parameters | None:
-        """With the scale; None where there is none."""
-        if self.scale is None:
-            return None
-        return Parameters(self.scale, self.zero_point, element_type_of(self.value))
-
-    @property
     def greatest(self) -> int:
         """The greatest absolute value of an element less the zero point."""
         low, high = integer_range(element_type_of(self.value))
         if self.offset is not None:
             return high - low
         return max(self.zero_point - low, high - self.zero_point)
+
+
+@dataclass(frozen=True)
+class Dequantized(Quantized):
+    """One that a dequantisation makes of integers."""
+
+    scale: np.float32
+
+    @property
+    def parameters(self) -> Parameters:
+        """How its integers stand for it."""
+        return Parameters(self.scale, self.zero_point, element_type_of(self.value))
 
 
 @dataclass(frozen=True)
@@ -65,18 +70,13 @@ class Weights:
     axis: int
 
 
-def is_narrow_integer(kind: Attribute) -> bool:
-    """Whether products of such integers are summed up."""
-    return isinstance(kind, IntegerType) and 1 < kind.width.data <= MOST_BITS
-
-
-def dequantized(value: SSAValue, store: WeightStore) -> Quantized | None:
+def dequantized(value: SSAValue, store: WeightStore) -> Dequantized | None:
     """The narrow integers that the f32 `value` stands for, where one scale and one zero point hold for all of them."""
     op = producer(value, DequantizeOp)
     if op is None or op.to != f32 or not is_narrow_integer(element_type_of(op.x)):
         return None
     found = _single_parameters(op, store)
-    return None if found is None else Quantized(op.x, found[1], found[0])
+    return None if found is None else Dequantized(op.x, found[1], found[0])
 
 
 def quantized(value: SSAValue, store: WeightStore) -> Quantized | None:
@@ -117,7 +117,7 @@ def weights(value: SSAValue, store: WeightStore) -> Weights | None:
         return None
     array, scale = computed_array(op.x, store), computed_array(op.scale, store)
     point = np.zeros((), np.int32) if op.zero_point is None else computed_array(op.zero_point, store)
-    if array is None or scale is None or point is None or not _is_scale(scale):
+    if array is None or scale is None or point is None or not is_scale(scale):
         return None
     axis, rank = op.axis % max(array.ndim, 1), array.ndim
     points = widen(point).astype(np.int32)
@@ -143,12 +143,13 @@ def _single_parameters(op: DequantizeOp | QuantizeOp, store: WeightStore) -> tup
     """The one scale, a positive number of f32, and zero point."""
     scale = computed_array(op.scale, store)
     point = np.zeros((), np.int32) if op.zero_point is None else computed_array(op.zero_point, store)
-    if scale is None or point is None or scale.size != 1 or op.block_size or not _is_scale(scale):
+    if scale is None or point is None or scale.size != 1 or op.block_size or not is_scale(scale):
         return None
     return np.float32(scale.item()), int(widen(point).item())
 
 
-def _is_scale(array: Array) -> bool:
+def is_scale(array: Array) -> bool:
+    """Whether these are finite numbers of f32 above 0."""
     return array.dtype == np.float32 and bool((np.isfinite(array) & (array > 0)).all())
 
 

@@ -222,7 +222,7 @@ def search(buffers: Sequence[Buffer], placement: Placement, states: int = STATES
     boxes = _boxes(problem)
     low = high = -(-placement.lower_bound // alignment)  # in units of the alignment, as all sizes are
     for _ in range(1 + sizes):
-        if best.optimal or high * alignment >= best.peak + alignment:
+        if low * alignment >= best.peak:
             break
         found = fit(boxes, high, states)
         if found is None:
@@ -231,8 +231,6 @@ def search(buffers: Sequence[Buffer], placement: Placement, states: int = STATES
             offsets = tuple(offset * alignment for offset in found)
             if (peak := problem.peak(offsets)) < best.peak:
                 best = Placement(offsets, peak, problem.lower_bound, alignment)
-            if high == low:
-                break
         high = (low + -(-best.peak // alignment) - 1) // 2
     validate(buffers, best)
     return best
@@ -245,9 +243,9 @@ def _boxes(problem: Problem) -> list[Box]:
     sections: list[frozenset[int]] = []
     for task in tasks:
         living = frozenset(i for i, buffer in enumerate(problem.buffers) if buffer.first <= task <= buffer.last)
-        if sections and living <= sections[-1]:
+        if sections and living.issubset(sections[-1]):
             continue
-        if sections and sections[-1] <= living:
+        if sections and sections[-1].issubset(living):
             sections.pop()
         sections.append(living)
     found = [[number for number, living in enumerate(sections) if i in living] for i in range(len(problem.buffers))]
