@@ -10,20 +10,21 @@ from lite_cases import CASES
 from lite_model import Graph, write
 from lite_oracle import ORACLES
 from test_lite_reference import assert_near
+from xdsl.dialects.builtin import i64
 
 import aotc
+from aotc.compiler.driver import lower
+from aotc.dialects.graph.compound.control_flow import graph_operations
+from aotc.dialects.graph.interfaces import element_type_of
 from aotc.errors import CompileError
 from aotc.frontend.tflite import load_model
 from aotc.frontend.tflite.registry import IMPORTERS, load_importers
 from aotc.model.metadata import TensorInfo
+from aotc.pipeline.options import CompileOptions
 
 REFUSED = (
-    *("conv_2d-*-int16*", "conv_2d-*-int4*", "depthwise_conv_2d-*-int16*", "depthwise_conv_2d-*-int4*"),
-    *("fully_connected-*-int16*", "fully_connected-*-int4*"),
-    "average_pool_2d-*-int16",
-    *("logistic-*-int16", "tanh-*-int16", "softmax-*-0.*-int16"),
-    *("transpose_conv-*-int16*", "batch_matmul-*-int16*"),
-    *("quantize-uint8-*", "quantize-int16-*", "quantize-int32-*"),
+    *("conv_2d-*-int4*", "depthwise_conv_2d-*-int4*"),
+    "fully_connected-*-int4*",
     *("conv_2d-*-uint8", "depthwise_conv_2d-uint8", "fully_connected-uint8", "*_pool_2d-uint8"),
     *("add-uint8", "sub-uint8", "mul-uint8"),
     "*-hybrid-float32",
@@ -78,6 +79,32 @@ def test_names_and_scales_are_in_the_metadata() -> None:
     (x,), (y,) = model.inputs, model.outputs
     assert isinstance(x, TensorInfo) and isinstance(y, TensorInfo)
     assert (x.name, x.scale, x.zero_point, y.name, y.scale, y.zero_point) == ("x", 0.5, -3, "y", 0.5, 2)
+
+
+def shorts(code: str, bias: str = "int64", zero: int = 0, depth: int = 4) -> bytes:
+    """A layer of 16-bit numbers."""
+    graph, axis = Graph(), 3 if code == "DEPTHWISE_CONV_2D" else 0
+    graph.tensor("x", (1, 1, 1, depth), "int16", scale=0.001, zero=zero)
+    shape = (1, 1, 1, depth) if axis else (depth, 1, 1, depth)
+    graph.constant("w", np.full(shape, 127, np.int8), scale=[0.1] * depth, axis=axis)
+    graph.constant("b", np.ones(depth, bias), scale=[0.0001] * depth)
+    graph.tensor("y", (1, 1, 1, depth), "int16", scale=0.5)
+    more = {"depth_multiplier": 1} if axis else {}
+    graph.op(code, ["x", "w", "b"], ["y"], padding="VALID", stride_h=1, stride_w=1, **more)
+    return write([graph.ends(["x"], ["y"])])
+
+
+@pytest.mark.parametrize(("depth", "is_wide"), [(516, False), (517, True)])
+def test_sums_of_16_bits_are_as_narrow_as_their_weights_allow(depth: int, is_wide: bool) -> None:
+    compilation = lower(shorts("CONV_2D", depth=depth), CompileOptions(stop_after="import"))
+    kinds = {element_type_of(value) for op in graph_operations(compilation.module) for value in op.results}
+    assert (i64 in kinds) == is_wide
+
+
+@pytest.mark.parametrize("model", [shorts("DEPTHWISE_CONV_2D", bias="int32"), shorts("CONV_2D", zero=3)])
+def test_numbers_of_which_kernels_read_something_else_are_refused(model: bytes) -> None:
+    with pytest.raises(CompileError, match="unsupported-type"):
+        aotc.compile(model)
 
 
 def test_real_numbers_are_as_near_as_a_unit() -> None:

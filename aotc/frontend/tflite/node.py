@@ -24,7 +24,7 @@ from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.structure import YieldOp
 from aotc.frontend.emitter import Emitter, Tensor, erase_unused
-from aotc.frontend.tflite import file, flexbuffer
+from aotc.frontend.tflite import file, flexbuffer, words
 from aotc.frontend.tflite.arithmetic import Multiplier, quantized_number
 from aotc.frontend.tflite.states import Key, States
 from aotc.model.weight_store import Array
@@ -419,6 +419,22 @@ class Node(Emitter):
         _, point = self.quantization(self.results[0])
         low, high = self.clamp()
         return self._rescaled(sums, by, axis, zero_point=point, low=low, high=high, to=self.to)
+
+    def requantized_once(self, sums: Tensor, by: Multiplier, most: Array, *, axis: int = 0) -> Tensor:
+        """The same of sums in i32 or i64, at most `most` in magnitude, by factors of 15 bits with one rounding, the
+        middle up (`MultiplyByQuantizedMultiplier` of int64).
+
+        In i32 that is the product that is rounded twice, where nothing is left for the second time: the factors are
+        shifted, and so are sums that have room.
+        """
+        factors = np.where(by.factors < 0x7FFF0000, (by.factors + (1 << 15)) >> 16, 0x7FFF)
+        up, down = np.maximum(by.exponents, 0), np.maximum(-by.exponents, 0)
+        self.require(int(up.max()) < 15, "unsupported-type", "the scales make factors of 2^14 and more")
+        if sums.kind == i32 and int(down.max()) <= 16 and int((most << up).max()) < 1 << 31:
+            return self.requantized(sums, Multiplier(factors << 16 - down, up), axis=axis)
+        _, point = self.quantization(self.results[0])
+        found, (low, high) = words.requantized(sums.cast(i64), by, axis=axis), self.clamp()
+        return (found + point if point else found).at_least(low).at_most(high).cast(self.to)
 
     def _rescaled(self, sums: Tensor, by: Multiplier, axis: int, **numbers: object) -> Tensor:
         up = np.maximum(by.exponents, 0)

@@ -49,14 +49,19 @@ def tanh(x: Tensor) -> Tensor:
     return fixed_point.right((x >= 0).choose(found - half + tie, half + tie - 1 - found), 8)
 
 
-def requantized(sums: Tensor, by: Multiplier) -> Tensor:
-    """i64 of at most 48 bits times real numbers, one or one for each index of the last axis, of 15 bits: rounded once,
-    the middle up; as i32, which wraps (`MultiplyByQuantizedMultiplier` of an int64)."""
-    node = sums.node
+def requantized(sums: Tensor, by: Multiplier, *, axis: int = -1) -> Tensor:
+    """i64 of at most 48 bits times real numbers, one or one for each index of an axis, of 15 bits: rounded once, the
+    middle up; as i32, which wraps (`MultiplyByQuantizedMultiplier` of an int64)."""
+    shape = [1] * len(sums.shape) if by.factors.ndim else []
+    if shape:
+        shape[axis] = -1
     factors = np.where(by.factors < 0x7FFF0000, (by.factors + (1 << 15)) >> 16, 0x7FFF)
     shifts = 15 - by.exponents
-    scaled = sums * node.constant(factors) + node.constant(np.int64(1) << (shifts - 1))
-    return scaled.emit("shift_right", node.constant(shifts)).cast(i32)
+    factor, half, shift = (
+        Tensor(sums.node, sums.node.constant(each.reshape(shape)))
+        for each in (factors, np.int64(1) << (shifts - 1), shifts)
+    )
+    return fixed_point.right(sums * factor + half, shift).cast(i32)
 
 
 def products(x: Tensor, weight: Array, start: Array) -> Tensor:

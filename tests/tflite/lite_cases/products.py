@@ -39,6 +39,7 @@ def _layer(
     in_zero: int = -5,
     out_scale: float | None = None,
     out_zero: int = 3,
+    most: int | None = None,
     oracle: str = "micro",
     **options: Any,
 ) -> Case:
@@ -55,7 +56,7 @@ def _layer(
         scales = np.float32(in_scale) * np.atleast_1d(np.asarray(w.scale, np.float32))
         step = 74.0 * (74 if kind == "int8" else 4) * float(scales.mean()) * np.sqrt(np.prod(weights) / channels)
         ends = [tensor(x, dtype, in_scale, zeros[0]), tensor(y, dtype, out_scale or step / 60, zeros[1])]
-        most = 2000 if dtype != "int16" else 300_000
+        most = most or (2000 if dtype != "int16" else 300_000)
         data = random(name + "bias").integers(-most, most, channels)
         values = constant(data.astype(bias), None, scales) if bias else None
     inputs = [ends[0], w, values]
@@ -114,6 +115,10 @@ _ONCE: list[tuple[str, dict[str, Any]]] = [
     ("int16-int32_bias", {"dtype": "int16", "bias": "int32", "in_scale": 0.0002}),
     ("int16-no_bias", {"dtype": "int16", "bias": None, "in_scale": 0.0002}),
     ("int16-relu6", {"dtype": "int16", "bias": "int64", "in_scale": 0.0002, "fused_activation_function": "RELU6"}),
+    ("int16-above_one", {"dtype": "int16", "bias": "int64", "per": False, "in_scale": 0.02, "out_scale": 0.00003}),
+    ("int16-far_above", {"dtype": "int16", "bias": "int64", "per": False, "in_scale": 0.02, "out_scale": 0.000001}),
+    ("int16-tiny", {"dtype": "int16", "bias": "int64", "in_scale": 1e-6, "out_scale": 1e-2}),
+    ("int16-great_bias", {"dtype": "int16", "bias": "int64", "in_scale": 0.0002, "most": 1 << 36, "out_scale": 9.0}),
     ("float32-no_bias", {"dtype": "float32", "bias": None}),
     ("float32-relu6", {"dtype": "float32", "fused_activation_function": "RELU6"}),
     ("float32-relu_n1_to_1", {"dtype": "float32", "fused_activation_function": "RELU_N1_TO_1"}),
@@ -142,6 +147,7 @@ def convolutions() -> Iterator[Case]:
             yield _conv(f"conv_2d-{name}-{kind}", x, w, options, more)
     for kind, more in _ONCE:
         yield _conv(f"conv_2d-once-{kind}", (1, 5, 6, 3), (8, 3, 3, 3), {}, more)
+    yield _conv("conv_2d-deep-int16", (1, 3, 3, 160), (4, 3, 3, 160), {}, dict(_KINDS)["int16"])
 
 
 def depthwise_convolutions() -> Iterator[Case]:
@@ -169,6 +175,8 @@ def fully_connected() -> Iterator[Case]:
     for kind, more in _ONCE:
         if kind != "int8-int4":  # of weights of 4 bits the interpreter takes one scale alone
             yield _layer(f"fully_connected-once-{kind}", "FULLY_CONNECTED", (2, 15), (6, 15), (2, 6), **more)
+    deep: Any = {"dtype": "int16", "bias": "int64", "in_scale": 0.0002}  # sums that i32 does not hold
+    yield _layer("fully_connected-deep-int16", "FULLY_CONNECTED", (2, 1500), (6, 1500), (2, 6), **deep)
     ratio = next(more for kind, more in _ONCE if kind == "int8-ratio")
     yield _layer("fully_connected-many-int8-ratio", "FULLY_CONNECTED", (64, 15), (6, 15), (64, 6), **ratio)
     name = "fully_connected-weights_with_a_zero_point"

@@ -11,6 +11,7 @@ from aotc.dialects.dtypes import integer_range
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite import arithmetic
 from aotc.frontend.tflite.arithmetic import Multiplier
+from aotc.frontend.tflite.importers import curves
 from aotc.frontend.tflite.node import First, Node
 from aotc.frontend.tflite.registry import tflite_op
 from aotc.model.weight_store import Array
@@ -75,7 +76,7 @@ def function(
         return ordered(real(x))
     if wide is not None and x.dtype == np.int16:
         return ordered(wide(x))
-    node.require_type(0, "int8")
+    node.require_type(0, "int8", "uint8")
     least, greatest = integer_range(x.kind)
     numbers = np.arange(256).astype(x.dtype)
     entries = table(numbers.astype(np.int64))
@@ -120,7 +121,7 @@ _RANGES = {"RELU": (0.0, np.inf), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.
 
 @tflite_op("LOGISTIC", "TANH")
 def sigmoid(node: Node) -> Tensor | First:
-    node.require_type(0, "float32", "int8")
+    node.require_type(0, "float32", "int8", "int16")
     is_tanh = node.op_type == "TANH"
 
     def table(x: Array) -> Array:
@@ -132,7 +133,7 @@ def sigmoid(node: Node) -> Tensor | First:
         entries = arithmetic.divided(value, 24 if is_tanh else 23) - (0 if is_tanh else 128)
         return np.select([of <= -radius, of >= radius], [-128, 127], entries.clip(-128, 127))
 
-    return function(node, lambda x: x.emit("tanh" if is_tanh else "sigmoid"), table)
+    return function(node, lambda x: x.emit("tanh" if is_tanh else "sigmoid"), table, lambda x: curves.sigmoid(node, x))
 
 
 _INTEGER_BITS = 4

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i32
 
 from aotc.dialects.dtypes import integer_range
 from aotc.frontend.emitter import Tensor
-from aotc.frontend.tflite.arithmetic import Multiplier, divided, doubling_product
+from aotc.frontend.tflite.arithmetic import Multiplier
 from aotc.frontend.tflite.node import First, Node
 from aotc.frontend.tflite.registry import tflite_op
 from aotc.frontend.tflite.windows import window_attributes
@@ -35,7 +35,7 @@ def max_pool_2d(node: Node) -> First:
 
 @tflite_op("AVERAGE_POOL_2D")
 def average_pool_2d(node: Node) -> First:
-    node.require_type(0, "float32", "int8")
+    node.require_type(0, "float32", "int8", "int16")
     x, window = node.channels_first(0), _window(node)
     if not node.is_quantized:
         return First(node.activated(x.emit("average_pool", ceil=False, **window, include_pad=False)))
@@ -49,7 +49,7 @@ def average_pool_2d(node: Node) -> First:
     counts = counts.reshape(1, 1, *counts.shape)
     counts = counts[:1, :1, :1, :1].reshape(()) if bool((counts == counts.flat[0]).all()) else counts
     node.require(int(counts.max()) <= _MOST_COUNT, "too-large", f"a window has {int(counts.max())} elements")
-    up, by = _quotient(counts)
+    up, by = _quotient(counts, x.dtype.itemsize * 8)
     sums = x.emit("sum_pool", ceil=False, **window) * (1 << up)
     low, high = node.clamp()
     made = node.constant(by.factors.astype(np.int32)), node.constant((-by.exponents).astype(np.int32))
@@ -65,25 +65,20 @@ def l2_pool_2d(node: Node) -> First:
     return First(node.activated(means.sqrt()))
 
 
-_MOST_COUNT = 1 << 15
+_MOST_COUNT = 1 << 14
 """Elements of a window whose mean is a product."""
 
 
-def _quotient(counts: Array) -> tuple[int, Multiplier]:
-    """Quotients of sums of so many bytes, the middle away from zero, as a shift and a product that is rounded twice.
+def _quotient(counts: Array, bits: int) -> tuple[int, Multiplier]:
+    """Quotients of sums of so many integers of `bits`, the middle away from zero, as a shift and a product that is
+    rounded twice.
 
-    A sum times 2^up is less than 2^30, so its product is off by less than a half, and is rounded to the whole number
-    that it should be where the quotient is in the middle between two integers; of others it stays on their side of it,
-    being at least 2^up / counts away.
+    A sum times 2^up is at most 2^30, so its product is off by at most a quarter before it is rounded, by three quarters
+    after that: it is the whole number that it should be where the quotient is in the middle between two integers. Other
+    quotients are at least 1 / (2 counts) from there, which is 2^15 / (2 counts) in the product, or more.
     """
-    up = 30 - 7 - math.ceil(math.log2(int(counts.max()))) if counts.max() > 1 else 0
-    by = Multiplier.of(2.0**-up / counts)
-    for count in np.unique(counts):
-        sums = np.arange(-128 * count, 127 * count + 1)
-        one = Multiplier.of(2.0**-up / count)
-        exact = np.sign(sums) * ((np.abs(sums) + count // 2) // count)
-        assert bool((divided(doubling_product(sums << up, one.factors), -one.exponents) == exact).all())
-    return up, by
+    up = 31 - bits - math.ceil(math.log2(int(counts.max())))
+    return up, Multiplier.of(2.0**-up / counts)
 
 
 @tflite_op("MEAN", "SUM")

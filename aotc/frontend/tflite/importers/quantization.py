@@ -11,22 +11,21 @@ from aotc.frontend.tflite.arithmetic import Multiplier
 from aotc.frontend.tflite.importers.elementwise import function
 from aotc.frontend.tflite.node import PLACES, First, Node
 from aotc.frontend.tflite.registry import tflite_op
-from aotc.model.weight_store import Array
 
 
 @tflite_op("QUANTIZE", moves=True)
 def quantize(node: Node) -> Tensor | First:
     """Of real numbers: their quotient by the scale, the middle between two integers away from zero."""
-    node.require_type(0, "float32", "int8", "uint8")
+    node.require_type(0, "float32", "int8", "uint8", "int16", "int32")
     scale, point = node.quantization(node.results[0])
     low, high = integer_range(node.to)
-    if node.declared(0).tensor.dtype != "float32":
-
-        def table(x: Array) -> Array:
-            own, zero = node.input_quantization(0)
-            return np.clip(Multiplier.of(np.float64(own) / np.float64(scale))(x - zero) + point, low, high)
-
-        return function(node, lambda x: x, table)
+    if (given := node.declared(0).tensor).dtype != "float32":
+        own, zero = node.input_quantization(0)
+        by = Multiplier.of(np.float64(own) / np.float64(scale))
+        if given.dtype in ("int8", "uint8"):
+            return function(node, lambda x: x, lambda x: np.clip(by(x - zero) + point, low, high))
+        (x,), ordered = node.alike(0)
+        return ordered(node.requantized(node.integers(x, zero), by))
     (x,), ordered = node.alike(0)
     quotient = x.emit("div", node.constant(np.asarray(scale)))
     size = quotient.emit("abs")

@@ -9,6 +9,7 @@ from aotc.dialects.dtypes import element_type
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite import arithmetic, fixed_point
 from aotc.frontend.tflite.arithmetic import Multiplier
+from aotc.frontend.tflite.importers import curves
 from aotc.frontend.tflite.node import Node
 from aotc.frontend.tflite.registry import tflite_op
 from aotc.model.weight_store import Array
@@ -16,10 +17,12 @@ from aotc.model.weight_store import Array
 
 @tflite_op("SOFTMAX")
 def softmax(node: Node) -> Tensor:
-    node.require_type(0, "float32", "int8")
+    node.require_type(0, "float32", "int8", "int16")
     x, beta = node.tensor(0), np.float32(node.real_option("Beta", 1.0))
     if not node.is_quantized:
         return (x if beta == 1 else x * float(beta)).emit("softmax", axes=[-1])
+    if x.dtype == np.int16:
+        return curves.softmax(node, x, beta)
     scale, _ = node.input_quantization(0)
     _, point = node.quantization(node.results[0])
     low, high = node.clamp()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i32, i64
 
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite.arithmetic import Multiplier
 from aotc.frontend.tflite.node import First, Node
+from aotc.frontend.tflite.products import multiplier
 from aotc.frontend.tflite.registry import tflite_op
 
 
@@ -52,7 +53,7 @@ def _halved(node: Node, sums: Tensor) -> Tensor:
 
 @tflite_op("BATCH_MATMUL")
 def batch_matmul(node: Node) -> Tensor:
-    node.require_type(0, "float32", "int8")
+    node.require_type(0, "float32", "int8", "int16")
     sides = [node.tensor(0), node.tensor(1)]
     for position, name in enumerate(("AdjX", "AdjY")):
         rank = len(sides[position].shape)
@@ -61,10 +62,11 @@ def batch_matmul(node: Node) -> Tensor:
             sides[position] = sides[position].transpose([*range(rank - 2), rank - 1, rank - 2])
     if not node.is_quantized:
         return sides[0] @ sides[1]
-    node.require_type(1, "int8")
-    (x_scale, x_point), (y_scale, y_point) = node.input_quantization(0), node.input_quantization(1)
-    scale, _ = node.quantization(node.results[0])
-    points = {"lhs_zero_point": x_point or None, "rhs_zero_point": y_point or None}
-    sums = sides[0].emit("matmul", sides[1], accumulator=i32, **points)
-    by = Multiplier.of(np.float64(x_scale) * np.float64(y_scale) / np.float64(scale))
-    return node.requantized(sums, by)
+    node.require_type(1, str(sides[0].dtype))
+    by, points = multiplier(node), [node.input_quantization(position)[1] for position in (0, 1)]
+    if sides[0].dtype == np.int16:
+        node.require(points == [0, 0], "unsupported-type", "its numbers of 16 bits have a zero point", "it must be 0")
+        sums = sides[0].cast(i64) @ sides[1].cast(i64)
+        return node.requantized_once(sums, by, np.array(sides[0].shape[-1] << 30))
+    given = {"lhs_zero_point": points[0] or None, "rhs_zero_point": points[1] or None}
+    return node.requantized(sides[0].emit("matmul", sides[1], accumulator=i32, **given), by)
