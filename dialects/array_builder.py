@@ -126,6 +126,10 @@ class ArrayBuilder(Builder):
     def guard(self, condition: Callable[[], Scalar]) -> None:
         pass
 
+    def require(self, condition: Scalar) -> None:
+        if not np.all(self._array(condition)):
+            raise NotEvaluable("the kernel ends with a status")
+
     # Arrays
 
     def _new(self, array: Any, dtype: Attribute) -> Elements:

@@ -137,6 +137,10 @@ class Builder(ABC):
         """Let the kernel end with a status unless `condition` holds, where input data is to be checked; else nothing,
         and the condition is not computed."""
 
+    @abstractmethod
+    def require(self, condition: Scalar) -> None:
+        """Let the kernel end with a status unless `condition`, a single value, holds, whatever is to be checked."""
+
     # Arithmetic
 
     @abstractmethod

@@ -148,4 +148,5 @@ class Step:
 
 def failed(name: str, status: int) -> RunError:
     """The error of a call of model `name` whose status is not 0."""
-    return RunError("failed-run", f"the entry function of {name} returned {status}")
+    why = "a check failed: of an argument, an index, or a slice that goes beyond an end" if status == -1 else ""
+    return RunError("failed-run", f"the entry function of {name} returned {status}", why)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerType, TensorType, i1, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.movement import MovingOp
 from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.properties import int_prop, opt_bool_prop
@@ -73,6 +73,43 @@ class GatherOp(AxisGatherOp):
         axis, rank = self.axis, len(shape_of(self.indices))
         picked = clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + rank :]])
+
+
+@irdl_op_definition
+class SlicePlacesOp(LoopNestOp):
+    """The places [count] of all elements that ONNX's Slice takes of an axis of `extent` elements: from `start` [1] on,
+    to `distance` behind it, `step` apart, each end counted from that of the axis where it is negative and clamped into
+    it. The kernel fails where these are fewer, as from -2 to 1."""
+
+    name = "graph.slice_places"
+    start = operand_def(TensorType)
+    result = result_def(TensorType)
+    extent = int_prop()
+    distance = int_prop()
+    step = int_prop()
+
+    @property
+    def count(self) -> int:
+        """How many elements there are between unclamped ends."""
+        return max(-(-self.distance // self.step), 0)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        expect(self, start="1 i64")
+        if self.step == 0 or not 0 < self.count <= self.extent:
+            raise ShapeError(f"{self.count} elements, {self.step} apart, of an axis of {self.extent}")
+        return [TensorType(i64, [self.count])]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        extent, step, given = self.extent, self.step, reads[0]([b.index(0)])
+
+        def limit(place: Scalar) -> Scalar:
+            place = b.select(b.compare("lt", place, 0), place + extent, place)
+            return b.min(b.max(place, 0 if step > 0 else -1), extent if step > 0 else extent - 1)
+
+        first = b.max(limit(given), 0)
+        span = limit(given + self.distance) - first
+        b.require(b.compare("gt", span if step > 0 else 0 - span, (self.count - 1) * abs(step)))
+        b.parallel_for([self.count], lambda index: writes[0](index, first + b.cast(index[0], i64) * step))
 
 
 @irdl_op_definition

@@ -159,8 +159,8 @@ _NOTES = {
     "by itself, reductions, running sums and scatters may read it": "Loop",
     f"{_BOUNDED}; the bound is lower where max_output_boxes_per_class is known when compiling": "NonMaxSuppression",
     f"{_MATRIX}; {_constant('frame_step and frame_length')}": "STFT",
-    f"{_constant('axes and steps')}, and starts and ends, or how far apart they are: such a window is never "
-    "shorter, past an end it repeats the last element; along one axis they may be data-dependent, and so is then the "
+    f"{_constant('axes and steps')}, and starts and ends, or how far apart they are: a call of such a window "
+    "fails where ONNX would take fewer elements; along one axis they may be data-dependent, and so is then the "
     "extent of the result": "Slice",
     f"{_SEQUENCE}; {_constant('the sizes')}": "SplitToSequence",
     "of numbers, not of strings": "TfIdfVectorizer",

@@ -96,7 +96,10 @@ class ScalarBuilder(EncodingBuilder):
 
     def guard(self, condition: Callable[[], Scalar]) -> None:
         if self.guards:
-            self.effect(aot.RequireOp(self.single(condition()).ssa))
+            self.require(self.single(condition()))
+
+    def require(self, condition: Scalar) -> None:
+        self.effect(aot.RequireOp(condition.ssa))
 
     def single(self, condition: Scalar) -> Scalar:
         """A condition that is one value."""

@@ -9,6 +9,7 @@ import pytest
 
 import aotc
 from aotc.errors import CompileError
+from aotc.executor import RunError
 
 X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 
@@ -45,6 +46,25 @@ def test_moving_slices(nodes: str, optimize: str) -> None:
         feeds = {"x": X, "s": np.array([start])}
         (expected,) = session.run(None, feeds)
         np.testing.assert_array_equal(compiled(feeds)["y"], expected)
+
+
+@pytest.mark.parametrize("optimize", ["0", "2", "s"])
+@pytest.mark.parametrize("nodes", [nodes for name, nodes in SLICES.items() if name != "a number"])
+def test_a_window_that_goes_beyond_an_end_fails(nodes: str, optimize: str) -> None:
+    """Its extent is fixed: where ONNX takes fewer elements than that, there is no result."""
+    session = onnxruntime.InferenceSession(model(nodes))
+    compiled = aotc.compile(model(nodes), optimize=optimize)
+    failed = 0
+    for start in (*range(-9, 10), -(2**31), 2**31 - 9):
+        feeds = {"x": X, "s": np.array([start])}
+        (expected,) = session.run(None, feeds)
+        if expected.shape == compiled.outputs[0].shape:
+            np.testing.assert_array_equal(compiled(feeds)["y"], expected)
+        else:
+            failed += 1
+            with pytest.raises(RunError, match="returned -1"):
+                compiled(feeds)
+    assert failed or nodes == SLICES["nothing"]
 
 
 @pytest.mark.parametrize(

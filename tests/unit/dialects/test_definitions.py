@@ -138,6 +138,7 @@ GIVEN: Mapping[str, Draw] = {
     "graph.vote_sum": _votes,
     "graph.count_grams": _lengths,
     "graph.doubling_requantize": _scaled,
+    "graph.slice_places": lambda rng, op: {0: rng.choice([5, -5], 1)},
 }
 """Operands that are not free, by their position."""
 

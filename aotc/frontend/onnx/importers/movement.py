@@ -107,13 +107,13 @@ def cut(x: Tensor, ranges: dict[int, tuple[int, int, int]]) -> Tensor:
 def slice_(node: Node) -> Tensor:
     shape = node.shape(0)
     ranges: dict[int, tuple[int, int, int]] = {}
-    moving: list[tuple[Cut, int]] = []
+    moving: list[tuple[Cut, int]] = []  # and how far behind the start the end is
     open_: list[Cut] = []
     for each in cuts(node):
         if each.known:
             ranges[each.axis] = each.range(shape[each.axis])
         elif (distance := each.end.beyond(each.start)) is not None:
-            moving.append((each, max(-(-distance // each.step), 0)))
+            moving.append((each, distance))
         else:
             first = each.start.unknown is not None
             position, what = (1, "the starts") if first else (2, "the ends")
@@ -121,8 +121,8 @@ def slice_(node: Node) -> Tensor:
                 node.fail_unknown(position, what)
             open_.append(each)
     result = cut(node.tensor(0), ranges)
-    for each, count in moving:
-        result = _moving_cut(result, each, count)
+    for each, distance in moving:
+        result = _moving_cut(result, each, distance)
     for each in open_:
         every = Bound(each.axis, node.constant(shape[each.axis], np.int64), asked=True)
         result = counted_cut(result, each, every)
@@ -213,14 +213,16 @@ def _limit(element: Element, position: int, place: int, count: Tensor) -> Tensor
     return (number < 0).choose(behind, number).at_least(0).at_most(count)
 
 
-def _moving_cut(x: Tensor, each: Cut, count: int) -> Tensor:
-    """The `count` elements along an axis from a data-dependent one on."""
+def _moving_cut(x: Tensor, each: Cut, distance: int) -> Tensor:
+    """The elements along an axis from a data-dependent one on, to one at a distance behind it."""
     node, axis, extent = x.node, each.axis, x.shape[each.axis]
+    count = max(-(-distance // each.step), 0)
     if count > extent:
         node.fail("invalid-value", f"it takes {count} elements of axis {axis}, which has {extent}")
+    if count == 0:
+        return cut(x, {axis: (0, 1, 0)})
     start = cut(node.tensor(1), {0: (each.place, 1, 1)}).cast(i64)
-    start = (start < 0).choose(start + extent, start)
-    places = start + node.constant(each.step * node.numbers(count))
+    places = start.emit("slice_places", extent=extent, distance=distance, step=each.step)
     return x.emit("gather", places, axis=axis)
 
 

@@ -37,3 +37,19 @@ func.func @tuples(%x: tensor<5x3xf32>, %i: tensor<2x3xi64>) {
   %0 = graph.gather_nd %x, %i {batch_dims = 0} : (tensor<5x3xf32>, tensor<2x3xi64>) -> tensor<2xf32>
   func.return
 }
+
+// -----
+
+// CHECK: 6 elements, 1 apart, of an axis of 5
+func.func @window(%s: tensor<1xi64>) {
+  %0 = graph.slice_places %s {extent = 5, distance = 6, step = 1} : (tensor<1xi64>) -> tensor<6xi64>
+  func.return
+}
+
+// -----
+
+// CHECK: 0 elements, -1 apart, of an axis of 5
+func.func @empty(%s: tensor<1xi64>) {
+  %0 = graph.slice_places %s {extent = 5, distance = 2, step = -1} : (tensor<1xi64>) -> tensor<0xi64>
+  func.return
+}

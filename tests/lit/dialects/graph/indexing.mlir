@@ -6,10 +6,29 @@
 // CHECK-NEXT: graph.gather %x, %i {axis = 0 : i64} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2x2x3xf32>
 // CHECK-NEXT: graph.gather_elements %x, %e {axis = 1 : i64} : (tensor<5x3xf32>, tensor<5x2xi64>) -> tensor<5x2xf32>
 // CHECK-NEXT: graph.gather_nd %x, %i {batch_dims = 0 : i64} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2xf32>
-func.func @forms(%x: tensor<5x3xf32>, %i: tensor<2x2xi32>, %e: tensor<5x2xi64>) {
+// CHECK-NEXT: graph.slice_places %s {extent = 5 : i64, distance = 3 : i64, step = 2 : i64} : (tensor<1xi64>) -> tensor<2xi64>
+func.func @forms(%x: tensor<5x3xf32>, %i: tensor<2x2xi32>, %e: tensor<5x2xi64>, %s: tensor<1xi64>) {
   %0 = graph.gather %x, %i {axis = 0} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2x2x3xf32>
   %1 = graph.gather_elements %x, %e {axis = 1} : (tensor<5x3xf32>, tensor<5x2xi64>) -> tensor<5x2xf32>
   %2 = graph.gather_nd %x, %i {batch_dims = 0} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2xf32>
+  %3 = graph.slice_places %s {extent = 5, distance = 3, step = 2} : (tensor<1xi64>) -> tensor<2xi64>
+  func.return
+}
+
+// Each end counts from the end of the axis by itself; a window that is cut off fails, whatever is checked.
+// LOOPS-LABEL: func.func private @window
+// LOOPS:      %[[START:.*]] = memref.load %s
+// LOOPS:      arith.cmpi slt, %[[START]]
+// LOOPS:      arith.maxsi
+// LOOPS:      %[[END:.*]] = arith.addi %[[START]]
+// LOOPS:      arith.cmpi slt, %[[END]]
+// LOOPS:      %[[WHOLE:.*]] = arith.cmpi sgt
+// LOOPS-NEXT: aot.require %[[WHOLE]]
+// LOOPS:      memref.store
+func.func private @window(%s: memref<1xi64>, %out: memref<2xi64>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %s : memref<1xi64> to tensor<1xi64>
+  %1 = graph.slice_places %0 {extent = 5, distance = 3, step = 2} : (tensor<1xi64>) -> tensor<2xi64>
+  bufferization.materialize_in_destination %1 in %out : (tensor<2xi64>, memref<2xi64>) -> ()
   func.return
 }
 
