@@ -140,6 +140,10 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """The results on constant operands, or None where the operation does not fold."""
         return None
 
+    def note(self) -> str | None:
+        """Numbers in its code and what they are, for readers of C; None where that needs no saying."""
+        return None
+
     def operations(self) -> int:
         """How many arithmetic operations a profile counts, whatever algorithm computes them: two for each
         multiply-add of a sum of products, one for each element of anything else, none where data only moves."""

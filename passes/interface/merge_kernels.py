@@ -39,7 +39,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, WordLoadOp
-from aotc.dialects.aot.contract import PARAMETERS, Argument, Sizes, append_argument, kernels, set_sizes, sizes_of
+from aotc.dialects.aot.contract import NOTES, PARAMETERS, Argument, Sizes, append_argument, kernels, set_sizes, sizes_of
 from aotc.dialects.attributes import nested
 from aotc.model.locations import fuse_locations
 
@@ -121,6 +121,7 @@ class _Form:
         alike = self.function.clone_without_regions()
         set_sizes(alike, Sizes())
         PARAMETERS.set(alike, None)
+        NOTES.set(alike, None)
         self._attributes(alike, ["sym_name"])
         self._block(self.function.body.block)
         self.key = tuple(self._key)
@@ -231,6 +232,8 @@ def _merge(forms: Sequence[_Form], columns: Sequence[_Column], different: Sequen
     largest = [sizes_of(form.function) for form in forms]
     set_sizes(first.function, Sizes(*map(max, *((each.workspace, each.io, each.constant) for each in largest))))
     PARAMETERS.set(first.function, None)  # each call has shapes of its own
+    notes = dict.fromkeys(note for form in forms for note in NOTES.get(form.function) or ())
+    NOTES.set(first.function, list(notes) or None)
     first.function.location = fuse_locations(form.function.location for form in forms)
     for form in others:
         Rewriter.erase_op(form.function)

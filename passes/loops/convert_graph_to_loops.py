@@ -4,7 +4,8 @@ A kernel's tensors are expressions, its destinations the roots. With an anchor, 
 element, where the operations after it (the epilogue) are evaluated; without one, a parallel nest over the
 destination's index space evaluates the expression. Operands are read where they are used (the prologue). With a
 schedule, on the anchor or as the function's `aot.schedule`, all of this is vectorised; where that is not possible,
-`aot.scalar_fallback` says why. All memrefs of the module become signless on the way.
+`aot.scalar_fallback` says why. `aot.notes` are what operations say of numbers in their code. All memrefs of the module
+become signless on the way.
 
 Before:
 ```mlir
@@ -45,11 +46,11 @@ from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.aot.contract import SCALAR_FALLBACK, SCHEDULE, TARGET, kernels
+from aotc.dialects.aot.contract import NOTES, SCALAR_FALLBACK, SCHEDULE, TARGET, kernels
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ElementwiseSchedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.targets import core_of
@@ -81,6 +82,8 @@ class ConvertGraphToLoopsPass(ModulePass):
         target = TARGET.get(op)
         fuses = target is not None and core_of(target).fma
         for function in Progress.of(ctx).kernels(functions):
+            notes = [note for each in function.walk() if isinstance(each, GraphOp) and (note := each.note())]
+            NOTES.set(function, list(dict.fromkeys(notes)) or None)
             _lower(function, store, self.check_indices, fuses)
         for function in [f for f in op.ops if isinstance(f, FuncOp)]:
             _make_signless(function)

@@ -15,6 +15,7 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import (
     BRANCHES,
     ENTRY,
+    NOTES,
     is_kernel,
     shares_workspace,
     weight_offsets,
@@ -230,15 +231,15 @@ class CSource(Unit):
         yield f"\n{linkage}AOTC_WORKSPACE AOTC_ALIGNED({alignment}) uint8_t {name}[{max(1, size)}];\n"
 
     def _comment(self, function: FuncOp) -> list[str]:
-        """A comment that names the ONNX nodes of a kernel, of all its calls."""
+        """A comment that names the ONNX nodes of a kernel, of all its calls, and what numbers in it are."""
         if ENTRY.on(function):
             return []
         places = [*self._calls.get(function.sym_name.data, []), *function.walk()]
         names = list(dict.fromkeys(name for place in places for name in node_names(place.location)))
-        if not names:
-            return []
-        lines = wrapped("/* ", [comment_text(name) for name in names], " */")
-        return [lines[0], *(f" * {line.strip()}" for line in lines[1:])]
+        lists = [names] if names else []
+        lists += [note.split(", ") for note in NOTES.get(function) or ()]
+        lines = [line.strip() for each in lists for line in wrapped("   ", list(map(comment_text, each)), "")]
+        return ["/* " + "\n * ".join(lines) + " */"] if lines else []
 
 
 def _provided(function: FuncOp) -> bool:

@@ -45,6 +45,7 @@ from aotc.dialects.aot.contract.functions import (
     EXTERNAL,
     IN_PLACE,
     NONPOSITIVE,
+    NOTES,
     OPERATION_COUNT,
     OPERATION_TYPE,
     RESOURCE_HANDLE,

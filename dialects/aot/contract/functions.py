@@ -124,6 +124,9 @@ OPERATION_COUNT: Final = Field[int]("aot.operations")
 OPERATION_TYPE: Final = Field[str]("aot.operation_type")
 """As `OPERATION_COUNT`: the element type, as users see it, of what most of these read; none where there are none."""
 
+NOTES: Final = Field[Sequence[str]]("aot.notes")
+"""On a kernel, from `loops` on: what numbers in its code are, for readers of C."""
+
 SCALAR_FALLBACK: Final = Field[str]("aot.scalar_fallback")
 """On a kernel, from `loops` on: why it is computed by scalar loops though it has a schedule."""
 

@@ -58,6 +58,12 @@ class FixedAveragePoolOp(WindowOp, ClampedOp):
             raise ShapeError(f"a mantissa has {MANTISSA} bits, found {self.mantissa}")
         return super().infer_types()
 
+    def formula(self) -> str:
+        fraction, guard = self.fraction, self.guard
+        half = (2 * self.zero_point + 1 << fraction - 1) + guard
+        scaled = f"sum * factor / 2^{fraction} ({half} is a half, {guard} and the zero point)"
+        return f"mean of x - {self.x_zero_point} as {scaled}, rounded as floats do".replace("- -", "+ ")
+
     def result_element_type(self) -> Attribute:
         return self.to
 

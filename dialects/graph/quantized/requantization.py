@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
@@ -37,6 +37,17 @@ class ClampedOp(GraphOp, ABC):
         point, low, high, (least, greatest) = self.zero_point, self.low, self.high, integer_range(self.to)
         if not (least <= low <= high <= greatest and least <= point <= greatest):
             raise ShapeError(f"zero point {point} and clamp {low} to {high} do not fit {self.to}")
+
+    def note(self) -> str:
+        """The computation, with the numbers that its code has."""
+        point = f", + zero point {self.zero_point}" if self.zero_point else ""
+        whole = (self.low, self.high) == integer_range(self.to)
+        limits = f"saturated to {self.low}..{self.high}" if whole else f"clamped to {self.low}..{self.high}"
+        return f"{self.label.replace('_', ' ')}: {self.formula()}{point}, {limits}"
+
+    @abstractmethod
+    def formula(self) -> str:
+        """The number to which the zero point is added."""
 
     def clamped(self, b: Builder, value: Scalar) -> Scalar:
         """The element for an i32 to which the zero point has been added."""
@@ -107,6 +118,9 @@ class RequantizeOp(RequantizingOp):
         expect(self, x=".. i32", multiplier=".. f32")
         return super().infer_types()
 
+    def formula(self) -> str:
+        return "sum * multiplier, rounded to the nearest, halves to even"
+
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         (multiplier,) = self.parameters(b, index, reads)
         product = b.cast(reads[0](index), f32) * multiplier
@@ -169,6 +183,11 @@ class FixedRequantizeOp(RequantizingOp):
             raise ShapeError(f"{most} times 2^{by} is not an i32")
         return inferred
 
+    def formula(self) -> str:
+        fraction, guard = self.fraction, self.guard
+        half = f"{fraction} bits of fraction: {(1 << fraction - 1) + guard} is a half and {guard}"
+        return f"sum * factor / 2^{self.shift} ({half}), rounded as floats do"
+
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, (factor,) = reads[0](index), self.parameters(b, index, reads)
         fraction, guard = self.fraction, self.guard
@@ -226,6 +245,9 @@ class DoublingRequantizeOp(RequantizingOp):
             raise ShapeError(f"{shape_of(self.factor)} factors and {shape_of(self.shift)} shifts")
         return super().infer_types()
 
+    def formula(self) -> str:
+        return "sum * factor / 2^31 / 2^shift, rounded after each division"
+
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, (factor, shift) = reads[0](index), self.parameters(b, index, reads)
         value = b.rescaled(x, factor, shift, small=self.small)
@@ -267,6 +289,11 @@ class FixedAddOp(BroadcastOp, ClampedOp):
         expect_within(self, "shift", 1, 30)
         self.check_clamp()
         return super().infer_types()
+
+    def formula(self) -> str:
+        rounded = "rounded to the nearest, halves to even" if self.even else "rounded down"
+        terms = f"x * {self.x_factor} + y * {self.y_factor} + {self.offset}".replace("+ -", "- ")
+        return f"({terms}) / 2^{self.shift}, {rounded}"
 
     def result_element_type(self) -> Attribute:
         return self.to

@@ -109,6 +109,10 @@ class FixedSoftmaxOp(TableSoftmaxOp):
             raise ShapeError(f"the scale {self.factor} / 2^{self.shift} is not below 1")
         return super().infer_types()
 
+    def formula(self) -> str:
+        scaled = f"table[top - x] * 2^{self.before} / (their sum * {self.factor}) in {self.steps + 1} bits"
+        return f"{scaled}, rounded to the nearest, halves to even"
+
     @property
     def before(self) -> int:
         """By how many bits numerators are shifted up."""
@@ -158,6 +162,9 @@ class DoublingSoftmaxOp(TableSoftmaxOp):
     @property
     def kind(self) -> Attribute:
         return i32
+
+    def formula(self) -> str:
+        return "table[top - x] times the reciprocal of their sum by three steps of Newton's method"
 
     def addend(self, b: Builder, entry: Scalar) -> Scalar:
         return b.shift_right(entry, b.const(12, i32)) + (b.shift_right(entry, b.const(11, i32)) & 1)

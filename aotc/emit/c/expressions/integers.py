@@ -129,8 +129,11 @@ class Integers:
         bits = width(op.result)
         machine = type_interval(IntegerType(max(bits, 32)))
         if not within(exact, machine):
-            unsigned = UNSIGNED[max(bits, 32)]
-            return replace(binary(symbol, self.modular(op.lhs), self.modular(op.rhs), unsigned), unsigned=True)
+            unsigned, a, b = UNSIGNED[max(bits, 32)], self.modular(op.lhs), self.modular(op.rhs)
+            least, greatest = self.scope.ranges.of(op.rhs)
+            if symbol == "+" and -(1 << bits - 1) < least == greatest < 0:
+                symbol, b = "-", Expr(unsigned_literal(-least, unsigned.bits), Level.PRIMARY, unsigned, literal=-least)
+            return replace(binary(symbol, a, b, unsigned), unsigned=True)
         a, b = self.signed(op.lhs), self.signed(op.rhs)
         if bits == 64:
             return self._wide(symbol, a, b, exact)

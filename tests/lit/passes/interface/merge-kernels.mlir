@@ -4,6 +4,7 @@
 // CHECK-LABEL: func.func private @scale_0
 // CHECK-SAME:  (%x: !aot.ptr<i8>, %out: !aot.ptr<i8>, %size: index, %size_1: index, %value: i8) -> i32
 // CHECK-SAME:  aot.io_bytes = 120
+// CHECK-SAME:  aot.notes = ["add 5", "times 3", "add 7"]
 // CHECK-NOT:   aot.parameters
 // CHECK:       aot.buffer %x : !aot.ptr<i8> to memref<?xi8>
 // CHECK:       scf.for %[[I:.*]] = %{{.*}} to %size step
@@ -20,7 +21,7 @@
 // CHECK:       func.call @scale_0(%x, %y, %[[M]], %[[N]], %[[C]]) : (!aot.ptr<i8>, !aot.ptr<i8>, index, index, i8) -> i32
 // CHECK:       %[[C:.*]] = arith.constant 7 : i8
 // CHECK:       func.call @scale_0(%x, %y, %{{.*}}, %{{.*}}, %[[C]])
-func.func private @scale_0(%x: !aot.ptr<i8>, %out: !aot.ptr<i8>) -> i32 attributes {aot.kernel, aot.io_bytes = 32 : i64, aot.parameters = [{aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.shape = array<i64: 1, 2, 8>}]} {
+func.func private @scale_0(%x: !aot.ptr<i8>, %out: !aot.ptr<i8>) -> i32 attributes {aot.kernel, aot.io_bytes = 32 : i64, aot.notes = ["add 5", "times 3"], aot.parameters = [{aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.shape = array<i64: 1, 2, 8>}]} {
   %a = aot.buffer %x : !aot.ptr<i8> to memref<1x2x8xi8>
   %b = aot.buffer %out : !aot.ptr<i8> to memref<1x2x8xi8>
   %zero = arith.constant 0 : index
@@ -47,7 +48,7 @@ func.func private @scale_0(%x: !aot.ptr<i8>, %out: !aot.ptr<i8>) -> i32 attribut
   %s = arith.constant 0 : i32
   func.return %s : i32
 }
-func.func private @scale_1(%x: !aot.ptr<i8>, %out: !aot.ptr<i8>) -> i32 attributes {aot.kernel, aot.io_bytes = 120 : i64, aot.parameters = [{aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.shape = array<i64: 1, 3, 20>}]} {
+func.func private @scale_1(%x: !aot.ptr<i8>, %out: !aot.ptr<i8>) -> i32 attributes {aot.kernel, aot.io_bytes = 120 : i64, aot.notes = ["add 7", "times 3"], aot.parameters = [{aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.shape = array<i64: 1, 3, 20>}]} {
   %a = aot.buffer %x : !aot.ptr<i8> to memref<1x3x20xi8>
   %b = aot.buffer %out : !aot.ptr<i8> to memref<1x3x20xi8>
   %zero = arith.constant 0 : index

@@ -28,7 +28,7 @@ MODEL = """
 builtin.module attributes {aot.name = "tiny"} {
   func.func private @aotc_tiny_add_0(
       %x: !aot.ptr<f32> {aot.readonly, aot.noalias}, %w: !aot.ptr<f32> {aot.readonly, aot.noalias},
-      %y: !aot.ptr<f32> {aot.noalias}) -> i32 {
+      %y: !aot.ptr<f32> {aot.noalias}) -> i32 attributes {aot.notes = ["sum / 2^3, + zero point 4 */"]} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -159,7 +159,7 @@ def test_the_report(model: Path) -> None:
 
 def test_comments_and_names(model: Path) -> None:
     text = (model / "tiny.c").read_text()
-    assert "/* Add * / ? */\nstatic int32_t aotc_tiny_add_0(" in text
+    assert "/* Add * / ?\n * sum / 2^3, + zero point 4 * / */\nstatic int32_t aotc_tiny_add_0(" in text
     assert "int32_t aotc_tiny_run(const float *n1st_input, float *restrict class_)" in text
     assert "static const AOTC_WEIGHTS float aotc_tiny_int[4]" in text
     assert text.isascii() and "malloc" not in text and "string.h" not in text

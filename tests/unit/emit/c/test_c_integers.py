@@ -88,6 +88,23 @@ def test_binary(tmp_path: Path, bits: int) -> None:
         np.testing.assert_array_equal(results[name], value, err_msg=name)
 
 
+def test_a_negative_constant_is_subtracted(tmp_path: Path) -> None:
+    """As zero points are; the least integer has no magnitude, and a difference stays one."""
+    x, functions = corners(32), ""
+    least = {"point": -128, "least": -(2**31), "most": 2**31 - 1, "difference": -5}
+    for name, number in least.items():
+        op = "subi" if name == "difference" else "addi"
+        body = f"%k = arith.constant {number} : i32\n%r = arith.{op} %x0, %k : i32"
+        functions += elementwise(name, body, ["i32"], "i32", len(x))
+    text = source(functions)
+    assert "- 128u" in text
+    assert "4294967168" not in text
+    results = run(tmp_path, text, {"x": x} | {n: np.zeros_like(x) for n in least}, [(n, "x", n) for n in least])
+    for name, number in least.items():
+        exact = x.astype(np.int64) + (-number if name == "difference" else number)
+        np.testing.assert_array_equal(results[name], exact.astype(np.int32))
+
+
 @pytest.mark.parametrize("bits", [8, 16, 32])
 def test_results_are_as_narrow_where_they_are_used_wide(tmp_path: Path, bits: int) -> None:
     x, y = pairs(bits)

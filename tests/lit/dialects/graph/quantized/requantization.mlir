@@ -12,6 +12,7 @@ func.func @forms(%x: tensor<1x4x8xi32>, %m: tensor<4xf32>, %q: tensor<4x2xi8>, %
 
 // The sum is rounded to f32, then the product; the zero point is added to an integer.
 // LOOPS-LABEL: func.func private @requantize
+// LOOPS-SAME: aot.notes = ["requantize: sum * multiplier, rounded to the nearest, halves to even, + zero point -3, clamped to -3..127"]
 // LOOPS-DAG:  %[[M:.*]] = memref.load %m[%[[C:.*]]]
 // LOOPS-DAG:  %[[F:.*]] = arith.sitofp %{{.*}} : i32 to f32
 // LOOPS-DAG:  %[[P:.*]] = arith.mulf %[[F]], %[[M]]
