@@ -49,6 +49,7 @@ from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.products.few_bits_nest import FewBitsNest, row_axis
 from aotc.passes.kernel.nests.products.matmul_nest import (
+    Beside,
     MatmulNest,
     PartialSums,
     Place,
@@ -112,13 +113,17 @@ class ProductStrategy(KernelStrategy[Product]):
         right = nest.op.right(nest.b, nest.reads[1], place.outer, place.column)
         return lambda k: (left(k), right(k))
 
+    def beside(self, nest: Nest[Product, MatmulSchedule], place: Place) -> Beside | None:
+        """Work beside each reduction step of a register tile."""
+        return None
+
     def nest(self, nest: Nest[Product, MatmulSchedule]) -> None:
         def store(place: Place, total: Scalar) -> None:
             nest.write([*place.outer, place.row, place.column], total)
 
         (batch, *sizes), kind, partials = nest.op.sizes(), element_type_of(nest.op.lhs), PartialSums.of(nest)
-        factors = partial(self.factors, nest)
-        MatmulNest(nest.b, nest.schedule, kind, batch, sizes, factors, store, partials=partials).emit()
+        factors, beside = partial(self.factors, nest), partial(self.beside, nest)
+        MatmulNest(nest.b, nest.schedule, kind, batch, sizes, factors, store, partials=partials, beside=beside).emit()
 
 
 class MatMulStrategy(ProductStrategy[MatMulOp]):
@@ -172,16 +177,19 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
     PROLOGUES = (Prologue.MOVED, Prologue.STORED)
 
     def factors(self, nest: Nest[PackedMatMulOp, MatmulSchedule], place: Place) -> StepFactors:
-        op, b, schedule, (left_read, right, *_) = nest.op, nest.b, nest.schedule, nest.reads
+        op, b, (left_read, right, *_) = nest.op, nest.b, nest.reads
         left, matrix = op.left(b, left_read, place.outer, place.row), op.matrix(b, place.outer)
-        lanes = place.tile.index(b, 0, {-2: schedule.lanes, -1: 1})
-        share = op.sizes()[1], byte_width(element_type_of(op.rhs))
+        lanes = place.tile.index(b, 0, {-2: nest.lanes, -1: 1})
+        return lambda k: (left(k), right([*matrix, place.panel, k, lanes]))
 
-        def at(k: Scalar) -> tuple[Scalar, Scalar]:
-            following = [*matrix, place.panel + 1]
-            prefetch_panel(b, schedule, right, following, place.first, share, shape_of(op.rhs)[-2:], k)
-            prefetch_ahead(b, schedule, right, [*matrix, place.panel], (shape_of(op.rhs)[-1], share[1]), k)
-            return left(k), right([*matrix, place.panel, k, lanes])
+    def beside(self, nest: Nest[PackedMatMulOp, MatmulSchedule], place: Place) -> Beside:
+        op, b, schedule, right = nest.op, nest.b, nest.schedule, nest.reads[1]
+        matrix, panel, element = op.matrix(b, place.outer), shape_of(op.rhs)[-2:], byte_width(element_type_of(op.rhs))
+
+        def at(k: Scalar, in_turn: int) -> None:
+            following, share = [*matrix, place.panel + 1], (op.sizes()[1], element)
+            prefetch_panel(b, schedule, right, following, place.first, share, panel, (k, in_turn))
+            prefetch_ahead(b, schedule, right, [*matrix, place.panel], (panel[-1], element), k)
 
         return at
 
@@ -435,9 +443,11 @@ class PackedDotMatMulStrategy(_DotProducts[PackedDotMatMulOp]):
             stored = panel[-1] if panel[-1] % wide.shape[-1] else None  # whole registers, but where columns are few
             lanes = replace(wide, valid=stored).index(b, 0, {-2: wide.shape[-1], -1: 1})
 
-            def at(k: Scalar) -> tuple[Scalar, Scalar]:
-                prefetch_panel(b, schedule, right, [place.panel + 1], place.first, (rows, 1), panel, k)
-                return left([*place.outer, row, k * GROUP]), right([place.panel, k, lanes])
+            return lambda k: (left([*place.outer, row, k * GROUP]), right([place.panel, k, lanes]))
+
+        def beside(place: Place) -> Beside:
+            def at(k: Scalar, in_turn: int) -> None:
+                prefetch_panel(b, schedule, right, [place.panel + 1], place.first, (rows, 1), panel, (k, in_turn))
 
             return at
 
@@ -447,7 +457,8 @@ class PackedDotMatMulStrategy(_DotProducts[PackedDotMatMulOp]):
             total = total + b.splat(start([place.column]), place.tile)
             nest.write([*place.outer, place.row, place.column], total)
 
-        MatmulNest(b, schedule, i32, batch, (rows, columns, depth // GROUP), factors, store, products=products).emit()
+        sizes = rows, columns, depth // GROUP
+        MatmulNest(b, schedule, i32, batch, sizes, factors, store, products=products, beside=beside).emit()
 
 
 STRATEGIES: Strategies = {

@@ -235,7 +235,7 @@ class _Tile:
 
         return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
 
-    def _prefetch(self, at: list[Scalar]) -> None:
+    def _prefetch(self, at: list[Scalar], in_turn: int) -> None:
         """At the step `at` (block, taps, channel) of the reduction, prefetch some of the next panel."""
         nest, b = self.nest, self.nest.b
         (*steps, columns), spatial = nest.panel, nest.shape[2:-1]
@@ -248,7 +248,7 @@ class _Tile:
         following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
         first, step = linearize(b, [*outer, self.row], spatial), linearize(b, at, steps)
         sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
-        matmul_nest.prefetch_panel(b, nest.schedule, nest.reads[1], following, first, sizes, shape, step)
+        matmul_nest.prefetch_panel(b, nest.schedule, nest.reads[1], following, first, sizes, shape, (step, in_turn))
 
     def _taps(
         self, first: Scalar, block: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
@@ -268,13 +268,15 @@ class _Tile:
                 tap = k * self.residues.tap_stride + (self.j + self.residues.first_tap)
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
-                    self._prefetch([block, *taps, tap, inner])
                     channel = inner if group == 1 else inner * group
                     x = nest.reads[0](nest.op.source(self.batch, first + block, place, channel))
                     return x, nest.reads[1]([self.panel, block, *taps, tap, inner, columns])
 
-                steps = nest.products.steps(depth)
-                return matmul_nest.reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)
+                def prefetch(inner: Scalar, in_turn: int) -> None:
+                    self._prefetch([block, *taps, tap, inner], in_turn)
+
+                unroll, steps = nest.schedule.unroll, nest.products.steps(depth)
+                return matmul_nest.reduction(b, unroll, steps, carried, factors, nest.products, prefetch)
 
             part_total = b.slice(total, [taps_of_rows.first, 0], [size, self.count])
             (part_total,) = b.loop(taps_of_rows.low, taps_of_rows.high, 1, [part_total], step)

@@ -48,6 +48,9 @@ class Place:
 StepFactors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
 """The two factors of a reduction step."""
 
+Beside: TypeAlias = Callable[[Scalar, int], None]
+"""Work beside a reduction step, of which the place in its iteration is known."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -131,7 +134,13 @@ PLAIN = Products()
 
 
 def reduction(
-    b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: StepFactors, products: Products = PLAIN
+    b: TileBuilder,
+    unroll: int,
+    depth: int,
+    sums: list[Scalar],
+    factors: StepFactors,
+    products: Products = PLAIN,
+    beside: Beside | None = None,
 ) -> list[Scalar]:
     """`sums` plus the products of `factors(k)` for k in 0..depth, which are added to each in turn."""
     step = max(unroll, len(sums))
@@ -139,7 +148,10 @@ def reduction(
 
     def body(k: Scalar, sums: list[Scalar], steps: int = step) -> list[Scalar]:
         for offset in range(steps):
-            x, y = factors(b.add(k, b.index(offset)))
+            at = b.add(k, b.index(offset))
+            if beside is not None:
+                beside(at, offset)
+            x, y = factors(at)
             sums[offset % len(sums)] = products.add(b, x, y, sums[offset % len(sums)])
         return sums
 
@@ -155,13 +167,14 @@ def accumulate(
     depth: int,
     factors: StepFactors,
     products: Products = PLAIN,
+    beside: Beside | None = None,
 ) -> Scalar:
     """The sum of the products of `factors(k)` for k in 0..depth, as a register tile.
 
     A small tile gets several accumulators, so that an addition need not wait for the one before.
     """
     sums = [b.splat(0, tile, dtype)] * chains_of(tile, depth)
-    return sum_of(b, reduction(b, schedule.unroll, depth, sums, factors, products))
+    return sum_of(b, reduction(b, schedule.unroll, depth, sums, factors, products, beside))
 
 
 def chains_of(tile: Tile, depth: int) -> int:
@@ -199,6 +212,8 @@ class MatmulNest:
     products: Products = PLAIN
     partials: PartialSums | None = None
     """Indexed by row, and by column of the panel."""
+    beside: Callable[[Place], Beside | None] | None = None
+    """Work beside the steps at a place."""
 
     def emit(self) -> None:
         """Emit the nest; every position is written once."""
@@ -243,12 +258,14 @@ class MatmulNest:
         tile = Tile.of(r.size, c.size, lanes)
         column = tile.index(b, panel * wide, {-2: lanes, -1: 1})
         place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
-        factors = self.factors(place)
+        factors, beside = self.factors(place), None if self.beside is None else self.beside(place)
         if self.partials is None or block is None:
-            total = accumulate(b, self.schedule, self.dtype, tile, self.sizes[2], factors, self.products)
+            total = accumulate(b, self.schedule, self.dtype, tile, self.sizes[2], factors, self.products, beside)
             self.store(place, total)
             return
-        total = accumulate(b, self.schedule, self.dtype, tile, block.size, lambda k: factors(block.start + k))
+        start = block.start
+        moved = None if beside is None else lambda k, place: beside(start + k, place)
+        total = accumulate(b, self.schedule, self.dtype, tile, block.size, lambda k: factors(start + k), beside=moved)
         at = [place.row, tile.index(b, 0, {-2: lanes, -1: 1})]
         total = self.partials.added(b, block, at, total)
         if block.is_last:
@@ -284,13 +301,15 @@ def batched_matmul(
         wide, lanes = products.tile(tile), schedule.lanes * group
         place, element = wide.index(b, column * lanes, {1: lanes, 2: 1}), wide.index(b, row, {0: 1})
 
-        def factors(k: Scalar) -> tuple[Scalar, Scalar]:
+        def prefetch(k: Scalar, in_turn: int) -> None:
             share, shape = (rows, byte_width(dtype) // group), (steps, panel_width * group)
-            prefetch_panel(b, schedule, weight, [panel, number + 1], row, share, shape, k)
+            prefetch_panel(b, schedule, weight, [panel, number + 1], row, share, shape, (k, in_turn))
+
+        def factors(k: Scalar) -> tuple[Scalar, Scalar]:
             return left([number, element, k * group]), weight([panel, number, k, place])
 
         across = tile.index(b, column * schedule.lanes, {1: schedule.lanes, 2: 1})
-        total = accumulate(b, schedule, dtype, tile, steps, factors, products)
+        total = accumulate(b, schedule, dtype, tile, steps, factors, products, prefetch)
         write([number, tile.index(b, row, {0: 1}), across], total)
 
     def over_rows(number: Scalar, column: Scalar, nr: int) -> None:
@@ -317,20 +336,21 @@ def prefetch_panel(
     first: Scalar,
     sizes: tuple[int, int],
     shape: Sequence[int],
-    k: Scalar,
+    step: tuple[Scalar, int],
 ) -> None:
-    """At step `k` of a tile of rows from `first` on, prefetch some of the next panel, where the schedule says so.
+    """At a step of a tile of rows from `first` on, prefetch some of the next panel, where the schedule says so.
 
     `read` with the indices `following` is that panel, of `shape` (depth, columns); `sizes` are the rows that are
     multiplied with this one and the bytes of an element. Each row of tiles prefetches its share of it; so few rows that
-    this were more than two cache lines a step, as in a spatial tile, do not.
+    this were more than two cache lines a step, as in a spatial tile, do not. `step` is its index and its place in an
+    iteration, which asks for a cache line once, however many steps share it.
     """
-    (rows, element), (depth, columns) = sizes, shape
+    (rows, element), (depth, columns), (k, in_turn) = sizes, shape, step
     share = ceil_div(columns * schedule.mr, rows)
     if not schedule.prefetch or share * element > 2 * CACHE_LINE:
         return
-    start = first * (depth * columns // rows) + k * share
-    for offset in range(0, share, max(CACHE_LINE // element, 1)):
+    start, together = first * (depth * columns // rows) + k * share, max(CACHE_LINE // element, 1)
+    for offset in range(-in_turn * share % together, share, together):
         b.prefetch(read, [*following, b.index(0), start + offset])
 
 

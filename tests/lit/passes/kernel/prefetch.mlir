@@ -28,7 +28,8 @@ func.func @choice(%x: tensor<64x1024xf32>, %v: tensor<1024x512xf32>, %few: tenso
   func.return
 }
 
-// Four rows of tiles, each of which asks for a quarter of 6 x 8 elements: two in each of 6 steps, from 3 * 4 * row on.
+// Four rows of tiles, each of which asks for a quarter of 6 x 8 elements: two in each of 6 steps, from 3 * 4 * row on;
+// both steps of an iteration ask for one line.
 // CHECK-LABEL: func.func private @product
 // CHECK:       %[[THREE:.*]] = arith.constant 3 : index
 // CHECK:       %[[FOUR:.*]] = arith.constant 4 : index
@@ -41,6 +42,8 @@ func.func @choice(%x: tensor<64x1024xf32>, %v: tensor<1024x512xf32>, %few: tenso
 // CHECK-NEXT:        aot.prefetch %w[%[[NEXT]], %{{.*}}, %[[ASKED]]] : memref<2x6x8xf32>
 // CHECK-NEXT:        aot.tile_load %x
 // CHECK-NEXT:        aot.tile_load %w[%[[PANEL]], %{{.*}}, %{{.*}}]
+// CHECK-NOT:         aot.prefetch
+// CHECK:             scf.yield
 func.func private @product(%x: memref<12x6xf32>, %w: memref<2x6x8xf32>, %out: memref<12x16xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<12x6xf32> to tensor<12x6xf32>
   %1 = bufferization.to_tensor %w : memref<2x6x8xf32> to tensor<2x6x8xf32>
@@ -58,6 +61,8 @@ func.func private @product(%x: memref<12x6xf32>, %w: memref<2x6x8xf32>, %out: me
 // CHECK-NEXT:      %[[FIRST:.*]] = arith.muli %[[POSITION]]
 // CHECK:             %[[ASKED:.*]] = arith.addi %[[FIRST]], %{{.*}} : index
 // CHECK-NEXT:        aot.prefetch %w[%[[NEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[ASKED]]] : memref<2x1x1x1x8x8xf32>
+// CHECK-NOT:         aot.prefetch
+// CHECK:             scf.yield
 func.func private @convolution(%x: memref<1x1x4x4x8xf32>, %w: memref<2x1x1x1x8x8xf32>, %out: memref<1x2x4x4x8xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x1x4x4x8xf32> to tensor<1x1x4x4x8xf32>
   %1 = bufferization.to_tensor %w : memref<2x1x1x1x8x8xf32> to tensor<2x1x1x1x8x8xf32>
