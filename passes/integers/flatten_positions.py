@@ -1,8 +1,9 @@
-"""Make the positions of convolutions of integers with windows of one tap one axis, where rows of the image are short.
+"""Make the positions of convolutions with windows of one tap one axis, where rows of the image are short.
 
 A register tile is neighbouring positions of a row. Of a window of one tap, without padding and strides, all positions
 are neighbours, so that tiles need not end where rows do. What follows the convolution element by element works on one
-axis, too; reshapes take no time.
+axis, too; reshapes take no time. Floats keep the axes of the image where tiles of rows may be computed together with
+another operation (`tile-and-fuse`), because what is between does not stay in cache.
 
 Before, with `flatten-positions{target=x86-64-v3}`:
 ```mlir
@@ -20,18 +21,19 @@ After:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import target_of
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_operations
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.interfaces import ElementOp, GraphOp, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.machines.machine import Machine
@@ -47,16 +49,55 @@ class FlattenPositionsPass(ModulePass):
         if machine is None:
             return
         for each in list(graph_operations(op)):
-            if isinstance(each, ConvOp) and ScheduleAttr.KEY not in each.attributes and _is_flat(each, machine):
-                _flatten(each, machine)
+            if ScheduleAttr.KEY not in each.attributes and _is_flat(each, machine):
+                assert isinstance(each, ConvOp)
+                if each.sums_integers or not _may_be_fused(each, machine):
+                    _flatten(each, machine)
 
 
-def _is_flat(op: ConvOp, machine: Machine) -> bool:
-    """Whether a position of an integer convolution, with rows shorter than there are registers, sees just what is at
+def _is_flat(op: Operation, machine: Machine) -> bool:
+    """Whether it is a convolution of which a position, in rows shorter than there are registers, sees just what is at
     the same place in x."""
-    if not op.sums_integers or op.spatial()[-1] >= machine.registers:
+    if not isinstance(op, ConvOp) or op.spatial()[-1] >= machine.registers:
         return False
     return all((w.size, w.stride, w.before, w.after) == (1, 1, 0, 0) for w in op.windows())
+
+
+def _may_be_fused(op: ConvOp, machine: Machine) -> bool:
+    """Whether a tensor between `op` and another anchor, which needs the axes of the image, does not stay in L2."""
+
+    def size(value: SSAValue) -> int:
+        return math.prod(shape_of(value)) * byte_width(element_type_of(value))
+
+    beside = [(op.x, each) for each in _producers(op.x)] + [(op.result, _reader(op.result))]
+    return any(
+        isinstance(each, AnchorOp)
+        and not _is_flat(each, machine)
+        and size(value) > machine.l2 * machine.shares.between_kernels
+        for value, each in beside
+    )
+
+
+def _producers(value: SSAValue) -> Iterator[Operation]:
+    """Operations that compute `value`, if it has no other reader, or the operands it is computed of by elements."""
+    if isinstance(value, OpResult) and value.has_one_use():
+        if not _is_pointwise(value.op):
+            yield value.op
+            return
+        for each in value.op.operands:
+            if shape_of(each) == shape_of(value):
+                yield from _producers(each)
+
+
+def _reader(value: SSAValue) -> Operation | None:
+    """The only operation that reads `value`, or that which reads what is computed of it element by element."""
+    while (reader := value.get_user_of_unique_use()) is not None and _is_pointwise(reader):
+        value = reader.results[0]
+    return reader
+
+
+def _is_pointwise(op: Operation) -> bool:
+    return isinstance(op, ElementOp) and op.FUSION is Fusion.POINTWISE
 
 
 def _flatten(op: ConvOp, machine: Machine) -> None:

@@ -70,13 +70,70 @@ func.func @taps(%x: tensor<1x64x99x3xi8>) -> tensor<1x8x99x1xi32> attributes {ao
   func.return %0 : tensor<1x8x99x1xi32>
 }
 
-// Sums of floats are tiled and fused along all axes.
+// So is a convolution of floats whose tensors stay in L2.
 // CHECK-LABEL: func.func @floats
-// CHECK-NOT:   graph.reshape
+// CHECK:       graph.conv %{{.*}} : (tensor<1x64x125xf32>, tensor<64x64x1xf32>)
 func.func @floats(%x: tensor<1x64x25x5xf32>) -> tensor<1x64x25x5xf32> attributes {aot.entry} {
   %w = graph.constant dense<3.0> : tensor<64x64x1x1xf32>
   %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x64x25x5xf32>, tensor<64x64x1x1xf32>) -> tensor<1x64x25x5xf32>
   func.return %0 : tensor<1x64x25x5xf32>
+}
+
+// What does not, between it and another anchor, element by element, is computed in tiles of rows together with that.
+// CHECK-LABEL: func.func @before_rows
+// CHECK-NOT:   graph.reshape
+func.func @before_rows(%x: tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32> attributes {aot.entry} {
+  %w = graph.constant dense<3.0> : tensor<640x640x1x1xf32>
+  %v = graph.constant dense<3.0> : tensor<640x1x3x3xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x640x25x5xf32>, tensor<640x640x1x1xf32>) -> tensor<1x640x25x5xf32>
+  %1 = graph.relu %0 : (tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32>
+  %2 = graph.conv %1, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 640 : i64} : (tensor<1x640x25x5xf32>, tensor<640x1x3x3xf32>) -> tensor<1x640x25x5xf32>
+  func.return %2 : tensor<1x640x25x5xf32>
+}
+
+// CHECK-LABEL: func.func @behind_rows
+// CHECK-NOT:   graph.reshape
+func.func @behind_rows(%x: tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32> attributes {aot.entry} {
+  %w = graph.constant dense<3.0> : tensor<640x640x1x1xf32>
+  %v = graph.constant dense<3.0> : tensor<640x1x3x3xf32>
+  %0 = graph.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 640 : i64} : (tensor<1x640x25x5xf32>, tensor<640x1x3x3xf32>) -> tensor<1x640x25x5xf32>
+  %1 = graph.relu %0 : (tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32>
+  %2 = graph.conv %1, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x640x25x5xf32>, tensor<640x640x1x1xf32>) -> tensor<1x640x25x5xf32>
+  func.return %2 : tensor<1x640x25x5xf32>
+}
+
+// One that needs no axes of the image either, and one whose operand others read, are no reason.
+// CHECK-LABEL: func.func @flat_too
+// CHECK:       graph.conv %{{.*}} : (tensor<1x640x125xf32>,
+// CHECK:       graph.conv %{{.*}} : (tensor<1x640x125xf32>,
+func.func @flat_too(%x: tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32> attributes {aot.entry} {
+  %w = graph.constant dense<3.0> : tensor<640x640x1x1xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x640x25x5xf32>, tensor<640x640x1x1xf32>) -> tensor<1x640x25x5xf32>
+  %1 = graph.relu %0 : (tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32>
+  %2 = graph.conv %1, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x640x25x5xf32>, tensor<640x640x1x1xf32>) -> tensor<1x640x25x5xf32>
+  func.return %2 : tensor<1x640x25x5xf32>
+}
+
+// CHECK-LABEL: func.func @read_twice
+// CHECK:       graph.conv %{{.*}} : (tensor<1x640x125xf32>,
+func.func @read_twice(%x: tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32> attributes {aot.entry} {
+  %w = graph.constant dense<3.0> : tensor<640x640x1x1xf32>
+  %v = graph.constant dense<3.0> : tensor<640x1x3x3xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x640x25x5xf32>, tensor<640x640x1x1xf32>) -> tensor<1x640x25x5xf32>
+  %1 = graph.conv %0, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 640 : i64} : (tensor<1x640x25x5xf32>, tensor<640x1x3x3xf32>) -> tensor<1x640x25x5xf32>
+  %2 = graph.add %0, %1 : (tensor<1x640x25x5xf32>, tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32>
+  func.return %2 : tensor<1x640x25x5xf32>
+}
+
+// CHECK-LABEL: func.func @rows_read_twice
+// CHECK:       graph.conv %{{.*}} : (tensor<1x640x125xf32>,
+func.func @rows_read_twice(%x: tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32> attributes {aot.entry} {
+  %w = graph.constant dense<3.0> : tensor<640x640x1x1xf32>
+  %v = graph.constant dense<3.0> : tensor<640x1x3x3xf32>
+  %0 = graph.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 640 : i64} : (tensor<1x640x25x5xf32>, tensor<640x1x3x3xf32>) -> tensor<1x640x25x5xf32>
+  %1 = graph.conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x640x25x5xf32>, tensor<640x640x1x1xf32>) -> tensor<1x640x25x5xf32>
+  %2 = graph.add %0, %1 : (tensor<1x640x25x5xf32>, tensor<1x640x25x5xf32>) -> tensor<1x640x25x5xf32>
+  func.return %2 : tensor<1x640x25x5xf32>
 }
 
 // Parameters along a spatial axis, or along one that is counted from the end, need all axes; so does a second reader.
