@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.graph.convolution import ConvOp
@@ -95,13 +95,12 @@ def flows(block: Block, store: WeightStore) -> Iterator[Sum | Passing]:
     """Those of a block's operations whose channels are known, in order."""
     axes: dict[SSAValue, int] = {}
     for op in block.ops:
-        flow = _flow(op, axes, store) if isinstance(op, GraphOp) and len(op.results) == 1 else None
-        if flow is not None:
+        if (flow := _flow(op, axes, store)) is not None:
             axes[op.results[0]] = flow.result_axis
             yield flow
 
 
-def _flow(op: GraphOp, axes: Mapping[SSAValue, int], store: WeightStore) -> Sum | Passing | None:
+def _flow(op: Operation, axes: Mapping[SSAValue, int], store: WeightStore) -> Sum | Passing | None:
     match op:
         case ConvOp() if op.groups == 1:
             return _sum(op, store)
@@ -161,7 +160,5 @@ def _reshape(op: ReshapeOp, axis: int) -> Passing | None:
     for own, extent in enumerate(shape):
         is_outside = math.prod(shape[:own]) == math.prod(source[:axis])
         if is_outside and extent > 1 and extent % source[axis] == 0:
-            spread = extent // source[axis]
-            is_whole = spread * math.prod(shape[own + 1 :]) == math.prod(source[axis + 1 :])
-            return Passing(op, (Source(0, axis, 0, spread),), own, {}) if is_whole else None
+            return Passing(op, (Source(0, axis, 0, extent // source[axis]),), own, {})
     return None

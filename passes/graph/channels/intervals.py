@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.constants import known_array
-from aotc.dialects.dtypes import integer_range, is_narrow_integer, numpy_dtype
+from aotc.dialects.dtypes import byte_width, integer_range, is_narrow_integer, numpy_dtype
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, element_type_of, shape_of
@@ -27,8 +27,6 @@ from aotc.dialects.graph.windows.pooling import MaxPoolOp, SumPoolOp
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.channels.flow import Passing, Sum
 from aotc.passes.graph.quantization.accumulators import ends_of_sums
-
-BYTES = 256
 
 
 @dataclass(frozen=True)
@@ -107,8 +105,9 @@ class Intervals:
     def _depthwise(self, op: ConvOp, x: Interval) -> Interval | None:
         weight = known_array(op.weight, self._store)
         bias = np.zeros(shape_of(op.weight)[0]) if op.bias is None else known_array(op.bias, self._store)
-        if weight is None or bias is None or not op.sums_integers:
+        if not op.sums_integers:
             return None
+        assert weight is not None and bias is not None
         x = _factors(x, op.zero_points[0], any(op.ints("pads")))
         factors = op.factor_array(1, weight).astype(np.int64).reshape(len(weight), -1)
         low, high = (end + bias.astype(np.int64) for end in ends_of_sums(factors, x.low, x.high))
@@ -132,7 +131,7 @@ class Intervals:
             arrays = given | dict(zip(sources, at, strict=True))
             return _results(op, [arrays[place] for place in range(len(op.operands))])
 
-        if len(sources) == 1 and _is_byte(op.operands[next(iter(sources))]):
+        if len(sources) == 1 and byte_width(element_type_of(op.operands[next(iter(sources))])) == 1:
             arguments = np.arange(lows[0].min(), highs[0].max() + 1)[:, None]
             if (found := results(arguments)) is None:
                 return None
@@ -154,11 +153,6 @@ class Intervals:
 def _is_integer(kind: Attribute) -> bool:
     """Whether intervals of elements of this type are known."""
     return kind == i32 or is_narrow_integer(kind)
-
-
-def _is_byte(value: SSAValue) -> bool:
-    kind = element_type_of(value)
-    return is_narrow_integer(kind) and np.ptp(integer_range(kind)) < BYTES
 
 
 def _bounded(low: Array, high: Array) -> Interval:

@@ -49,7 +49,11 @@ def raise_sum(op: SumOp, constants: Constants, *, most_bits: int = MOST_BITS) ->
     axis = CHANNEL_AXIS if isinstance(op, ConvolutionOp) else -1
     scale = None
     if x.scale is not None:
-        factors = _scale_of_results(op, known) if known is not None else y and y.scale
+        if known is not None:
+            factors = _scale_of_results(op, known)
+        else:
+            assert y is not None
+            factors = y.scale
         if factors is None:
             return None
         with np.errstate(over="ignore", under="ignore"):

@@ -22,7 +22,8 @@ EXPANSIONS = 128
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A set of tasks that have run, as a bit mask, with the cheapest way found to run exactly those."""
+    """A set of tasks that have run, as a bit mask, with the cheapest way found to run exactly those: the bytes that are
+    alive after them, and at most, are counted from those before the first."""
 
     done: int
     live: int
@@ -54,12 +55,6 @@ class _Search:
                 self.users[storage] |= 1 << number
         self.arena = [[s for s in task.storages if program.storages[s].role is Role.ARENA] for task in program.tasks]
 
-    def start(self) -> _State:
-        """Nothing has run; what is full from the start and will be used is alive."""
-        used = [storage for storage, users in zip(self.program.storages, self.users, strict=True) if users]
-        live = sum(storage.size for storage in used if storage.from_start)
-        return _State(0, live, live, -1, None)
-
     def extend(self, state: _State, number: int) -> _State:
         """Run one more task: its new storages join the living ones, and what nobody needs any more leaves."""
         storages, users, done = self.program.storages, self.users, state.done
@@ -90,7 +85,7 @@ def least_memory_order(program: Program) -> Sequence[int]:
     """
     search = _Search(program)
     roots = tuple(n for n, before in enumerate(search.predecessors) if not before)
-    beam: list[tuple[_State, tuple[int, ...]]] = [(search.start(), roots)]
+    beam: list[tuple[_State, tuple[int, ...]]] = [(_State(0, 0, 0, -1, None), roots)]
     for _ in program.tasks:
         best: dict[int, tuple[_State, tuple[int, ...]]] = {}
         expansions = 0

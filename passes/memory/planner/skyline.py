@@ -111,7 +111,7 @@ class _Skyline:
         mark, begin = len(self.trail), low
         ranges: list[tuple[int, int]] = []
         for section in range(low, high):
-            if not self.count[section] or not self.crossing[section]:
+            if not self.crossing[section]:
                 if begin < section:
                     ranges.append((begin, section))
                 begin = section if self.count[section] else section + 1
@@ -162,7 +162,7 @@ class _Skyline:
                 return best
 
     def _corners(self, low: int, high: int) -> Iterator[_Corner]:
-        height, count, boxes, offsets = self.height, self.count, self.boxes, self.offsets
+        height, boxes, offsets = self.height, self.boxes, self.offsets
         section = low
         while section < high:
             begin, floor = section, height[section]
@@ -170,8 +170,8 @@ class _Skyline:
                 section += 1
             left = height[begin - 1] if begin > low else NEVER
             right = height[section + 1] if section + 1 < high else NEVER
-            if left > floor and right > floor and count[begin]:
-                wall = min(left, right)
+            wall = min(left, right)
+            if wall > floor:
                 for end in (begin, section):
                     fits = [
                         i

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
 from aotc.passes.memory.planner.placement import Buffer, Placement, place, search, validate
 from aotc.passes.memory.planner.plan import plan_memory
 from aotc.passes.memory.planner.program import Access, Program, Role, Storage, Task
-from aotc.passes.memory.planner.skyline import Box, fit
+from aotc.passes.memory.planner.skyline import PREFERENCES, Box, _Skyline, _TooLong, fit  # pyright: ignore[reportPrivateUsage]
 
 
 def buffers(*rows: tuple[int, int, int]) -> list[Buffer]:
@@ -130,3 +131,35 @@ def test_a_search_goes_on_between_the_bound_and_what_there_is() -> None:
 def test_nothing_fits_nowhere_and_everywhere() -> None:
     assert fit([], 0, states=1) == [] and fit([Box(3, 0, 0)], 2, states=9) is None
     assert fit([Box(3, 0, 0)], 3, states=9) == [0] and fit([Box(3, 0, 0)], 3, states=0) is None
+
+
+def test_states_that_the_search_looks_at() -> None:
+    """Offsets where no box can lie are not tried, nor states that failed: there are as many as there were."""
+    rng, states, fitting = random.Random(3), [0] * len(PREFERENCES), 0
+    for number in range(24):
+        cut = _cut(30, 200, 40, rng)
+        boxes = [Box(box.size + (i < 1 + number % 3), box.first, box.last) for i, box in enumerate(cut)]
+        if number % 2:  # two problems, one after the other
+            boxes += [Box(box.size, box.first + 30, box.last + 30) for box in boxes]
+        for column, preference in enumerate(PREFERENCES):
+            skyline = _Skyline(boxes, 201, preference, [-box.size for box in boxes], 500)
+            with suppress(_TooLong):
+                fitting += skyline.solve()
+            states[column] += 500 - skyline.states
+    assert (fitting, states) == (61, [1896, 1896, 1585, 1923])
+
+
+def test_the_first_try_has_boxes_in_order_of_their_time() -> None:
+    boxes = _cut(30, 200, 40, random.Random(0))
+    first = _Skyline(boxes, 210, PREFERENCES[0], [box.first - box.last for box in boxes], 500)
+    assert first.solve() and fit(boxes, 210, 500) == first.offsets
+
+
+def test_as_many_states_as_are_allowed() -> None:
+    boxes = [Box(2, 0, 1), Box(1, 0, 0), Box(1, 1, 1)]
+    skyline = _Skyline(boxes, 3, PREFERENCES[0], [0, 0, 0], 9)
+    assert skyline.solve()
+    used = 9 - skyline.states
+    assert _Skyline(boxes, 3, PREFERENCES[0], [0, 0, 0], used).solve()
+    with pytest.raises(_TooLong):
+        _Skyline(boxes, 3, PREFERENCES[0], [0, 0, 0], used - 1).solve()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, f32
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.compiler.lowering import new_context
+from aotc.dialects.aot.contract import Io
 from aotc.passes.memory.bufferize import BufferizePass
 from aotc.passes.memory.plan_memory import PlanMemoryPass, _Block  # pyright: ignore[reportPrivateUsage]
-from aotc.passes.memory.planner.program import Access, Program
+from aotc.passes.memory.planner.program import Access, Program, Role, Storage
 
 KERNELS = """
 func.func private @one(%0: memref<12xf32>, %1: memref<12xf32>) attributes {aot.kernel, aot.in_place = [[0]]} {
@@ -122,6 +124,30 @@ def test_an_operation_stays_for_one_of_its_results() -> None:
     add = "%s, %o = arith.addui_extended %t, %t : i1, i1"
     branch = f"scf.if %s {{\nfunc.call @one(%a, %b) : ({F12}, {F12}) -> ()\n}} else {{\n}}"
     assert len(_program(f"%t = arith.constant true\n{add}\n{branch}").tasks) == 1
+
+
+def test_control_flow_that_writes_stays_though_nothing_reads_its_result() -> None:
+    call = f"func.call @one(%a, %b) : ({F12}, {F12}) -> ()"
+    ends = f"scf.if %t -> (i1) {{\n{call}\nscf.yield %t : i1\n}} else {{\nscf.yield %t : i1\n}}"
+    assert len(_program(f"%t = arith.constant true\n%r = {ends}").tasks) == 1
+
+
+@pytest.mark.parametrize(
+    ("io", "inside", "role", "from_start", "to_end"),
+    [
+        ("input", False, Role.FIXED, False, False),
+        ("output", False, Role.OUTPUT, False, False),
+        ("input", True, Role.ARENA, True, False),
+        ("output", True, Role.ARENA, False, True),
+        ("state", False, Role.STATE, False, False),
+        ("state", True, Role.STATE, False, False),
+    ],
+)
+def test_tensors_of_the_entry_have_an_owner(io: Io, inside: bool, role: Role, from_start: bool, to_end: bool) -> None:
+    argument = Block(arg_types=[MemRefType(f32, [12])]).args[0]
+    block = _Block(Block(), {})
+    block.add_tensor(argument, io, inside=inside)
+    assert block.storages == [Storage(48, role, "f32", from_start, to_end)]
 
 
 def test_an_empty_tensor_has_an_address_of_its_own() -> None:

@@ -74,6 +74,10 @@ def test_a_result_takes_the_memory_of_one_operand() -> None:
     assert [block.storages for block in plan.blocks] == [(1, 3), (2,)] and peak == 18
 
 
+def test_parts_of_several_storages_are_apart() -> None:
+    assert Access(0, 0, 8).overlaps(Access(0, 7, 9)) and not Access(0, 0, 8).overlaps(Access(1, 0, 8))
+
+
 STACK = ((0, 1), (0, 0))
 """Lifetimes of what bounds gaps, and of what leaves one."""
 

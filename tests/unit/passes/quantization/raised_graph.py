@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, f16, f32, i8, i32
+from xdsl.dialects.builtin import ModuleOp, TensorType, f16, f32, i8, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -23,6 +23,7 @@ from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import SubOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.matrices.matmul import MatMulOp
+from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weight_store import WeightStore
 from aotc.passes.graph.raise_quantization import RaiseQuantizationPass
@@ -58,6 +59,10 @@ class Graph:
         values = [self.of(each) for each in operands]
         return self.add(kind.get(*values, **properties))
 
+    def joined(self, *parts: Given, axis: int = 0) -> SSAValue:
+        values = [value for part in parts if (value := self.of(part)) is not None]
+        return self.add(ConcatOp.get(values, axis=axis))
+
     def real(self, x: Given, scale: Given = 0.5, point: Given = None, axis: int = 0, **given: Any) -> SSAValue:
         """Numbers of integers."""
         return self.op(DequantizeOp, x, scale, point, **{"axis": axis, "block_size": 0, "to": f32} | given)
@@ -78,6 +83,10 @@ class Graph:
     def transposed(self, x: Given, weight: Given, bias: Given = None, group: int = 1) -> SSAValue:
         window = {"strides": [2], "pads": [0, 0], "dilations": [1], "output_padding": [0], "group": group}
         return self.op(ConvTransposeOp, x, weight, bias, **window)
+
+    def results(self, inputs: Sequence[Array]) -> list[Array]:
+        """The results, for some inputs."""
+        return _evaluated(self.block, inputs, self.store)[0]
 
     def product(self, after: Callable[[SSAValue], SSAValue], scale: float = 0.25) -> SSAValue:
         """A quantised product, with something after it."""
@@ -119,7 +128,7 @@ def _inputs(block: Block) -> list[list[Array]]:
             if kind in (f32, f16):
                 arrays.append(rng.integers(-8, 9, shape).astype(numpy_dtype(kind)) / 4)
                 continue
-            low, high = integer_range(kind) if kind != i32 else (-3000, 3000)
+            low, high = (-3000, 3000) if kind == i32 else (0, 0) if kind == i64 else integer_range(kind)
             array = rng.integers(low, high + 1, shape) if how == 0 else np.full(shape, low if how < 0 else high)
             arrays.append(array.astype(numpy_dtype(kind)))
         found.append(arrays)

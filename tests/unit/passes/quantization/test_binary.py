@@ -74,7 +74,7 @@ def test_functions_have_tables() -> None:
     left, right = Numbers(np.tanh(INTEGERS / 50).astype(np.float32)), _numbers(3, np.float32(0.013))
     wanted = _quantized(left.values[:, None] + right.values[None, :], np.float32(0.017), 0)
     fixed = fixed_sum(left, right, wanted, 0.017, 0)
-    assert fixed is not None and fixed.left.factor is None
+    assert fixed is not None and fixed.left.factor is None and fixed.right.factor is not None
     assert (_sums(left, right, fixed, 0, wanted.min(), wanted.max()) == wanted).all()
 
 

@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotc import compile_to
 from aotc.cli.main import run
-from aotc.dialects.aot.contract import ENTRY
+from aotc.dialects.aot.contract import ENTRY, FOLDED_CHANNELS
 from aotc.dialects.constants import constant_op
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp
@@ -210,7 +210,17 @@ def test_sums_along_another_axis_need_all_channels() -> None:
     module = network.module(network.product(x, 3, biased=False))
     FoldChannelsPass().apply(network.ctx, module)
     module.verify()
-    assert channels(module, RequantizeOp) == [8]
+    assert channels(module, RequantizeOp) == [8] and FOLDED_CHANNELS.get(module) is None
+
+
+def test_sums_alone_keep_a_multiple_of_four() -> None:
+    """Three channels and four of eight are seven."""
+    network = Network(0)
+    parts = [network.requantize(network.conv(network.input, count)) for count in (3, 8)]
+    module = network.module(network.requantize(network.conv(network.add(ConcatOp.get(parts, axis=1)), 8)))
+    FoldChannelsPass().apply(network.ctx, module)
+    assert channels(module, ConcatOp) == [7]
+    assert [(each.channels, each.of) for each in FOLDED_CHANNELS.get(module) or []] == [(4, 8)]
 
 
 def _two_convolutions(path: Path) -> Path:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from raised_graph import Case, Given, Graph, K, W, raised
-from xdsl.dialects.builtin import f32, i8
+from xdsl.dialects.builtin import f32, i8, i64
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.graph.elementwise import AddOp, MulOp, ReluOp
-from aotc.dialects.graph.movement import ConcatOp, PadOp, TransposeOp
+from aotc.dialects.graph.movement import PadOp, TransposeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.vision.sampling import ResampleOp
 from aotc.dialects.graph.windows.pooling import AveragePoolOp
@@ -22,10 +22,6 @@ from aotc.passes.graph.quantization.real_values import Dequantized
 
 def _pad(g: Graph, x: Given, value: Given = None, mode: str = "constant") -> SSAValue:
     return g.op(PadOp, x, value, pads=[0, 0, 0, 0, 0, 2], mode=mode)
-
-
-def _joined(g: Graph, *parts: Given) -> SSAValue:
-    return g.add(ConcatOp.get([g.of(part) for part in parts], axis=0))
 
 
 def _resampled(g: Graph, places: Any, weights: Any) -> SSAValue:
@@ -57,6 +53,18 @@ MOVES: dict[str, Case] = {
         lambda g: g.conv(g.real(_pad(g, g.x(1, 1, 6), g.x())), g.real(K)),
         "pad conv dequantize",
     ),
+    "padding of integers with a number": (
+        lambda g: g.conv(g.real(_pad(g, g.x(1, 1, 6), np.int8(5))), g.real(K)),
+        "pad conv dequantize",
+    ),
+    "padding of integers with ends": (
+        lambda g: g.conv(g.real(_pad(g, g.x(1, 1, 6), mode="edge")), g.real(K)),
+        "pad conv dequantize",
+    ),
+    "padding with the least": (lambda g: _pad(g, g.real(g.x(1, 1, 3), 0.5), -64.0), "pad dequantize"),
+    "padding with less": (lambda g: _pad(g, g.real(g.x(1, 1, 3), 0.5), -64.5), "dequantize pad"),
+    "padding with the greatest": (lambda g: _pad(g, g.real(g.x(1, 1, 3), 0.5), 63.5), "pad dequantize"),
+    "padding with more": (lambda g: _pad(g, g.real(g.x(1, 1, 3), 0.5), 64.0), "dequantize pad"),
     "weights in blocks": (
         lambda g: g.op(
             TransposeOp,
@@ -69,16 +77,45 @@ MOVES: dict[str, Case] = {
         lambda g: g.op(TransposeOp, g.real(W, [0.5, 0.25]), permutation=[1, 0]),
         "transpose dequantize",
     ),
+    "activations in channels": (
+        lambda g: g.op(TransposeOp, g.real(g.x(2, 2), [0.5, 0.25]), permutation=[1, 0]),
+        "dequantize transpose",
+    ),
+    "parts of one scale": (lambda g: g.joined(g.real(g.x(1, 2)), g.real(g.x(2, 2))), "concat dequantize"),
+    "parts of several scales": (
+        lambda g: g.joined(g.real(g.x(1, 2)), g.real(g.x(2, 2), 0.25)),
+        "dequantize dequantize concat",
+    ),
+    "parts that are quantised apart": (
+        lambda g: g.quantized(g.joined(g.real(g.x(1, 2), 0.25), g.real(g.x(2, 2)), g.x(1, 2, kind=f32))),
+        "dequantize quantize quantize concat",
+    ),
+    "parts of which numbers are read": (
+        lambda g: g.op(ReluOp, g.joined(g.real(g.x(1, 2), 0.25), g.x(1, 2, kind=f32))),
+        "dequantize concat relu",
+    ),
+    "floats that are quantised": (
+        lambda g: g.quantized(g.joined(g.x(1, 2, kind=f32), g.x(1, 2, kind=f32))),
+        "concat quantize",
+    ),
+    "parts by scales": (
+        lambda g: g.quantized(g.joined(g.real(g.x(1, 2), 0.25), g.x(1, 2, kind=f32)), [0.5, 0.25]),
+        "dequantize concat quantize",
+    ),
     "one place": (lambda g: _resampled(g, [[1], [3]], [[1.0], [1.0]]), "gather dequantize"),
     "two places": (lambda g: _resampled(g, [[1, 2], [3, 0]], [[0.5, 0.5], [1.0, 0.0]]), "dequantize resample"),
     "two whole places": (lambda g: _resampled(g, [[1, 2]], [[1.0, 1.0]]), "dequantize resample"),
     "a place and a weight": (lambda g: _resampled(g, [[1], [2]], [[1.0], [0.5]]), "dequantize resample"),
+    "a place of the input": (
+        lambda g: g.op(ResampleOp, g.real(g.x(1, 4)), g.x(2, 1, kind=i64), [[1.0], [1.0]], axis=1),
+        "dequantize resample",
+    ),
     "a weight of the input": (
         lambda g: _resampled(g, [[1], [2]], g.x(2, 1, kind=f32)),
         "dequantize resample",
     ),
     "a scale that is joined": (
-        lambda g: g.quantized(g.x(3, kind=f32), _joined(g, g.real(g.x(0)), [0.5])),
+        lambda g: g.quantized(g.x(3, kind=f32), g.joined(g.real(g.x(0)), [0.5])),
         "dequantize concat quantize",
     ),
     "integers back": (lambda g: g.quantized(g.real(g.x(3), 0.5, np.int8(3)), 0.5, np.int8(3)), ""),
@@ -140,7 +177,7 @@ MEANS: dict[str, Case] = {
         "dequantize reduce mul quantize",
     ),
     "and factors of rows": (
-        lambda g: _mean(g, 2, 2, 2, 2, after=lambda v: g.op(MulOp, v, np.float32([[[[1]]], [[[2]]]]))),
+        lambda g: _mean(g, 2, 2, 2, 2, after=lambda v: g.op(MulOp, v, np.array([[[[1]]], [[[2]]]], np.float32))),
         "dequantize reduce mul quantize",
     ),
     "and a relu": (lambda g: _mean(g, 1, 2, 2, 2, after=lambda v: g.op(ReluOp, v)), MEAN),

@@ -233,6 +233,14 @@ SUMS: dict[str, Case] = {
         lambda g: _taken_off(g, 3, 3, 1, transposed=True),
         "cast cast sub matmul",
     ),
+    "a zero point of the input, in a convolution": (
+        lambda g: g.conv(g.wide(g.x(1, 2, 5), g.wide(g.x())), np.arange(-2, 2).reshape(2, 2, 1).astype(np.int32)),
+        "cast conv mul sub",
+    ),
+    "a zero point of the input, and padding": (
+        lambda g: g.conv(g.wide(g.x(1, 1, 5), g.wide(g.x())), K.astype(np.int32), pads=[1, 0]),
+        "cast pad conv mul sub",
+    ),
     "a zero point of a transposed operand": (lambda g: _taken_off(g, 3, transposed=True), "cast matmul mul sub"),
     "a zero point of another type": (lambda g: _taken_off(g, 3, kind=i16), "cast cast sub matmul"),
     "batches": (
@@ -317,15 +325,28 @@ def test_sums(build: Callable[[Graph], SSAValue], expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "bias", "fits"), [(-32767, 0, True), (-32768, 0, False), (-32767, 127, True), (-32767, 128, False)]
+    ("x", "y", "is_integer"), [(i8, i8, True), (i16, i8, False), (i8, i16, False), (i8, None, True), (i16, None, False)]
 )
-def test_sums_fit_32_bits(last: int, bias: int, fits: bool) -> None:
-    """512 terms of -128 * -32768 are 2^31."""
-    weight = np.full((512, 1), -32768, np.int16)
-    weight[-1] = last
+def test_few_bits_alone_where_registers_are_for_bytes(x: Attribute, y: Attribute | None, is_integer: bool) -> None:
+    """Of constants any may have more."""
 
     def build(g: Graph) -> SSAValue:
-        return g.quantized(g.op(AddOp, _matmul(g, g.real(g.x(1, 512), 1.0), g.real(weight, 1.0)), float(bias)), 2.0**24)
+        weight = g.x(2, 2, kind=y) if y is not None else W.astype(np.int16)
+        return _matmul(g, g.real(g.x(1, 2, kind=x)), g.real(weight))
+
+    assert (raised(build, most_bits=8)[0] == "matmul dequantize") == is_integer
+
+
+@pytest.mark.parametrize(
+    ("last", "bias", "fits"), [(-32767, 0, True), (-32768, 0, False), (-32767, 32767, True), (-32767, 32768, False)]
+)
+def test_sums_fit_32_bits(last: int, bias: int, fits: bool) -> None:
+    """Two terms of -32768 * -32768 are 2^31."""
+    weight = np.array([[-32768], [last]], np.int16)
+
+    def build(g: Graph) -> SSAValue:
+        product = _matmul(g, g.real(g.x(1, 2, kind=i16), 1.0), g.real(weight, 1.0))
+        return g.quantized(g.op(AddOp, product, float(bias)), 2.0**24)
 
     found = raised(build)[0]
     if fits:
@@ -338,7 +359,7 @@ def test_new_weights_have_the_names_of_the_old_ones() -> None:
     graph_of = {}
     for point in (None, np.int8(1)):
         _, graph = raised(
-            lambda g, point=point: _matmul(g, g.real(g.x(1, 64)), g.real(np.ones((64, 64), np.int8), 0.5, point))
+            lambda g, point=point: _matmul(g, g.real(g.x(1, 4)), g.real(np.ones((4, 256), np.int8), 0.5, point))
         )
         product = next(op for op in graph.block.ops if isinstance(op, MatMulOp))
         graph_of[point is None] = str(key_of(product.rhs)).partition("_")[0]
