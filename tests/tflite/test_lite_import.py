@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatch
-
 import numpy as np
 import pytest
 from lite_cases import CASES
@@ -22,15 +20,6 @@ from aotc.frontend.tflite.registry import IMPORTERS, load_importers
 from aotc.model.metadata import TensorInfo
 from aotc.pipeline.options import CompileOptions
 
-REFUSED = (
-    *("conv_2d-*-int4*", "depthwise_conv_2d-*-int4*"),
-    "fully_connected-*-int4*",
-    *("conv_2d-*-uint8", "depthwise_conv_2d-uint8", "fully_connected-uint8", "*_pool_2d-uint8"),
-    *("add-uint8", "sub-uint8", "mul-uint8"),
-    "*-hybrid-float32",
-)
-"""Cases with element types that an importer does not take."""
-
 
 def _missing(name: str) -> set[str]:
     """Operators of a case without an importer."""
@@ -39,8 +28,8 @@ def _missing(name: str) -> set[str]:
 
 
 def is_refused(name: str) -> bool:
-    """Whether a case has operators or element types that are not imported."""
-    return bool(_missing(name)) or any(fnmatch(name, pattern) for pattern in REFUSED)
+    """Whether a case has operators that are not imported."""
+    return bool(_missing(name))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -49,19 +38,13 @@ def test_operator(name: str) -> None:
     if is_refused(name):
         with pytest.raises(CompileError) as caught:
             aotc.compile(case.model)
-        what = "unsupported-operator" if _missing(name) else "unsupported-type"
-        assert {each.id for each in caught.value.problems} == {what}
+        assert {each.id for each in caught.value.problems} == {"unsupported-operator"}
         return
     model, oracle = aotc.compile(case.model), ORACLES[case.oracle](case.model)
     for inputs in case.calls:
         given = {tensor.name: value for tensor, value in zip(model.inputs, inputs, strict=True)}
         for found, expected in zip(model(given).values(), oracle(*inputs), strict=True):
             assert_near(found, expected, case.tolerance)
-
-
-@pytest.mark.parametrize("pattern", REFUSED)
-def test_what_is_refused_is_there(pattern: str) -> None:
-    assert any(fnmatch(name, pattern) and not _missing(name) for name in CASES)
 
 
 def dense() -> bytes:

@@ -19,7 +19,9 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import CompileError, UsageError
+from aotc.frontend.tflite.storage import Level, Sparsity, unpacked
 from aotc.model.limits import MAX_ELEMENTS
 from aotc.model.model_file import ModelFile
 from aotc.model.weight_store import Array
@@ -43,8 +45,17 @@ DTYPES = {
 }
 """Element types that are supported, by their names in the schema."""
 
+PACKED = {"INT4": 4, "INT2": 2}
+"""The same of constants of which a byte has several, and their bits."""
+
+_NEWER = {19: "INT2", 20: "UINT4"}
+"""Element types of the schema that the package does not know."""
+
 Table: TypeAlias = Any
 """An accessor of the package `tflite`, which has no types."""
+
+_INDEX_SIZES = {"Int32Vector": 4, "Uint16Vector": 2, "Uint8Vector": 1}
+"""The bytes of a number, of each kind of list of them."""
 
 _MOST_AXES = 32
 """Of a tensor; kernels of TensorFlow Lite have at most eight."""
@@ -81,16 +92,24 @@ class Tensor:
     """The bytes of a constant, in the file."""
     quantization: Quantization | None
     is_variable: bool
-    is_sparse: bool
+    sparsity: Sparsity | None
 
     @property
     def dtype(self) -> str:
         """The name of its element type, "" where there is none that is supported."""
+        if self.kind in PACKED and self.data is not None and self.sparsity is None:
+            return self.kind.lower()
         return DTYPES.get(self.kind, "")
 
     def array(self) -> Array | None:
-        """The value of a constant; None of anything else."""
-        return None if self.data is None else np.frombuffer(self.data, self.dtype).reshape(self.shape)
+        """The value of a constant; None of anything else. Raises ValueError where it is sparse, and damaged."""
+        if self.data is None:
+            return None
+        if self.kind in PACKED:
+            found = unpacked(self.data, PACKED[self.kind], math.prod(self.shape))
+            return found.astype(numpy_dtype(self.dtype)).reshape(self.shape)
+        found = np.frombuffer(self.data, self.dtype)
+        return found.reshape(self.shape) if self.sparsity is None else self.sparsity.dense(found, self.shape)
 
 
 @dataclass(frozen=True)
@@ -250,18 +269,43 @@ class _Reader:
         is_large = math.prod(max(extent, 1) for extent in shape) >= MAX_ELEMENTS or len(shape) > _MOST_AXES
         if is_large or any(extent < 0 for extent in shape):
             self.refuse(f"the tensor {name!r} has the shape {list(shape)}")
-        kind = self.named("TensorType", table.Type()) or f"number {table.Type()}"
+        kind = self.named("TensorType", table.Type()) or _NEWER.get(table.Type(), f"number {table.Type()}")
         if not 0 <= table.Buffer() < len(buffers):
             self.refuse(f"the tensor {name!r} is in buffer {table.Buffer()} of {len(buffers)}")
         data = self.bytes_of(buffers[table.Buffer()])
-        is_sparse = table.Sparsity() is not None
-        if data is not None and kind in DTYPES and not is_sparse:
-            needed = math.prod(shape) * np.dtype(DTYPES[kind]).itemsize
+        sparsity, bits = self.sparsity(table.Sparsity()), PACKED.get(kind) or 8 * _size(kind)
+        if data is not None and sparsity is not None and kind in DTYPES:
+            data = data[: len(data) // _size(kind) * _size(kind)]
+        elif data is not None and bits:
+            needed = -(-math.prod(shape) * bits // 8)
             if len(data) < needed:
                 self.refuse(f"the tensor {name!r} has {len(data)} bytes, its shape {list(shape)} needs {needed}")
             data = data[:needed]
         quantization = self.quantization(table.Quantization(), name, shape)
-        return Tensor(name, kind, shape, data, quantization, bool(table.IsVariable()), is_sparse)
+        return Tensor(name, kind, shape, data, quantization, bool(table.IsVariable()), sparsity)
+
+    def sparsity(self, table: Table | None) -> Sparsity | None:
+        """Which elements of a tensor are stored; None where all are."""
+        if table is None:
+            return None
+        order, blocks = (tuple(map(int, self.numbers(table, name, 4))) for name in ("TraversalOrder", "BlockMap"))
+        return Sparsity(order, blocks, tuple(map(self.level, self.items(table, "DimMetadata"))))
+
+    def level(self, table: Table) -> Level:
+        """How an axis of a sparse tensor is stored."""
+        if not table.Format():
+            return int(table.DenseSize())
+        return self.indices(table, "ArraySegments"), self.indices(table, "ArrayIndices")
+
+    def indices(self, table: Table, name: str) -> Array:
+        """A list of numbers of some width, i64."""
+        kind = self.named("SparseIndexVector", getattr(table, f"{name}Type")())
+        found = getattr(table, name)()
+        if found is None or kind not in _INDEX_SIZES:
+            self.refuse("a sparse tensor has no indices")
+        vector = getattr(self.schema, kind)()
+        vector.Init(found.Bytes, found.Pos)
+        return self.numbers(vector, "Values", _INDEX_SIZES[kind]).astype(np.int64)
 
     def bytes_of(self, buffer: Table) -> Array | None:
         """The contents of a buffer; None of an empty one, as tensors have that are computed."""
@@ -308,6 +352,11 @@ class _Reader:
                 options.Init(found.Bytes, found.Pos)
                 return options
         return None
+
+
+def _size(kind: str) -> int:
+    """The bytes of an element of a type; 0 of one that is not supported."""
+    return np.dtype(DTYPES[kind]).itemsize if kind in DTYPES else 0
 
 
 def option(options: Table | None, name: str) -> int | float | bool | None:

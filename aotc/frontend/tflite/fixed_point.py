@@ -13,6 +13,14 @@ from aotc.frontend.emitter import Tensor
 LEAST, MOST = -(2**31), 2**31 - 1
 
 
+def nearest(x: Tensor) -> Tensor:
+    """Real numbers as the nearest whole ones, the middle away from zero."""
+    size = x.emit("abs")
+    whole = size.emit("floor")
+    whole = whole + (size - whole >= 0.5).cast(x.kind)
+    return (x < 0).choose(whole.emit("neg"), whole)
+
+
 def left(x: Tensor, by: Tensor | int) -> Tensor:
     """Shifted up."""
     return x.emit("shift_left", x.beside(by))

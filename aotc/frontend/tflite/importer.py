@@ -188,7 +188,7 @@ class _Importer(Calls):
     def _argument(self, place: int, name: str) -> Argument:
         """Make an input an argument of the block."""
         tensor = self.graph.tensors[place]
-        if not tensor.dtype:
+        if not tensor.dtype or tensor.kind in file.PACKED:
             what = f"input {name!r} has elements of type {tensor.kind}"
             self.problems.append(Problem("unsupported-type", what))
             self.values[place] = None
@@ -225,10 +225,19 @@ class _Importer(Calls):
         tensor = self.graph.tensors[place]
         if place not in self.values and tensor.is_variable and tensor.dtype and tensor.data is None:
             return Value(tensor, is_memory=True)  # anew each time: operators change it
-        if place not in self.values and tensor.data is not None and tensor.dtype and not tensor.is_sparse:
-            known = tensor.array()
+        if place not in self.values and tensor.data is not None and tensor.dtype:
+            known = self._known(tensor)
             self.values[place] = Value(tensor, known=known, constant=lambda array: self._constant(array, tensor))
         return self.values.get(place)
+
+    def _known(self, tensor: file.Tensor) -> Array | None:
+        if tensor.sparsity is not None:
+            self.store.count_computed(math.prod(tensor.shape) * np.dtype(tensor.dtype).itemsize, tensor.name)
+        try:
+            return tensor.array()
+        except ValueError as error:
+            what, fix = f"the sparse tensor {tensor.name!r} is damaged", "make or download the model again"
+            raise CompileError("not-a-model", what, str(error), fix) from error
 
     def _constant(self, array: Array, tensor: file.Tensor) -> SSAValue:
         op = constant_op(np.ascontiguousarray(array).reshape(array.shape), tensor.name, self.store)
@@ -266,7 +275,12 @@ class _Importer(Calls):
         if self.imported > MOST_EXPANDED + len(self.model.graphs[0].operators):
             what = f"subgraphs expand to more than {MOST_EXPANDED:,} operators"
             raise CompileError("too-large", what, "each call is compiled by itself", "", name, operator.code)
-        given = [None if each < 0 else self._value(each) for each in operator.inputs]
+        try:
+            given = [None if each < 0 else self._value(each) for each in operator.inputs]
+        except CompileError as error:
+            self.problems += [replace(each, node=name, op_type=operator.code) for each in error.problems]
+            self.values.update(dict.fromkeys(outputs))
+            return
         found = self._unsupported(operator, outputs)
         is_poisoned = any(each >= 0 and self._value(each) is None for each in operator.inputs)
         self.values.update(dict.fromkeys(outputs))
@@ -307,9 +321,6 @@ class _Importer(Calls):
                     continue
                 what = f"the tensor {tensor.name!r} has elements of type {tensor.kind}"
                 return Problem("unsupported-type", what, "there are no kernels for them")
-            if place >= 0 and self.graph.tensors[place].is_sparse:
-                what = f"the tensor {self.graph.tensors[place].name!r} is sparse"
-                return Problem("unsupported-type", what, "there are no kernels for such weights", "store it densely")
         for place in operator.inputs:
             if place >= 0 and self._value(place) is None and place not in self.values:
                 what = f"it reads the tensor {self.graph.tensors[place].name!r}, which no operator before it computes"

@@ -14,17 +14,17 @@ from functools import cached_property
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType, f16, f32, i32, i64
+from xdsl.dialects.builtin import TensorType, f16, f32, f64, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects.dtypes import element_type, integer_range
+from aotc.dialects.dtypes import element_type, integer_range, numpy_dtype
 from aotc.dialects.graph.compound.control_flow import LoopOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.structure import YieldOp
 from aotc.frontend.emitter import Emitter, Tensor, erase_unused
-from aotc.frontend.tflite import file, flexbuffer, words
+from aotc.frontend.tflite import file, fixed_point, flexbuffer, words
 from aotc.frontend.tflite.arithmetic import Multiplier, quantized_number
 from aotc.frontend.tflite.states import Key, States
 from aotc.model.weight_store import Array
@@ -217,13 +217,13 @@ class Node(Emitter):
         assert found is not None
         shape = () if found.is_single else (-1,)
         scale = self.constant(found.scales.reshape(shape))
-        point = self.constant(found.zero_points.astype(tensor.dtype).reshape(shape))
+        point = self.constant(found.zero_points.astype(numpy_dtype(tensor.dtype)).reshape(shape))
         place = found.axis if axis is None else axis
         return self.emit("dequantize", value, scale, point, axis=place, block_size=0, to=f32)
 
     def array(self, position: int, what: str) -> Array:
         """The value of an input that must be constant (a shape, axes, weights..)."""
-        return self._stored(position, what).astype(self.declared(position).tensor.dtype, copy=False)
+        return self._stored(position, what).astype(numpy_dtype(self.declared(position).tensor.dtype), copy=False)
 
     def _stored(self, position: int, what: str) -> Array:
         """The same as it is stored: of weights that are widened, their halves."""
@@ -270,7 +270,7 @@ class Node(Emitter):
         """Something that is no tensor of the model."""
         kind = next(kind for kind, each in file.DTYPES.items() if each == dtype)
         self.require_countable(shape)
-        tensor = file.Tensor(f"{self.name}_{what}", kind, tuple(shape), None, None, True, False)
+        tensor = file.Tensor(f"{self.name}_{what}", kind, tuple(shape), None, None, True, None)
         return Memory(self, tensor, (id(self.results[0]), what))
 
     # --- facts --------------------------------------------------------------------------------------------------------
@@ -326,9 +326,8 @@ class Node(Emitter):
     def require_type(self, position: int, *dtypes: str) -> None:
         """Fail where an input has none of these element types."""
         kind = self.declared(position).tensor.kind
-        known = [name for name in file.DTYPES if file.DTYPES[name] in dtypes]
-        if kind not in known:
-            what = f"input {position} is {kind}, and the operator is there for {', '.join(known)}"
+        if kind.lower() not in dtypes:
+            what = f"input {position} is {kind}, and the operator is there for {', '.join(dtypes).upper()}"
             self.fail("unsupported-type", what)
 
     @property
@@ -435,6 +434,15 @@ class Node(Emitter):
         _, point = self.quantization(self.results[0])
         found, (low, high) = words.requantized(sums.cast(i64), by, axis=axis), self.clamp()
         return (found + point if point else found).at_least(low).at_most(high).cast(self.to)
+
+    def requantized_in_double(self, sums: Tensor, real: Array) -> Tensor:
+        """The same in f64, one factor or one for each index of the last axis: rounded once, the middle away from
+        zero."""
+        _, point = self.quantization(self.results[0])
+        low, high = self.clamp()
+        nearest = fixed_point.nearest(sums.cast(f64) * Tensor(self, self.constant(real)))
+        whole = nearest.at_least(float(low - point)).at_most(float(high - point)).cast(i32)
+        return (whole + point if point else whole).cast(self.to)
 
     def _rescaled(self, sums: Tensor, by: Multiplier, axis: int, **numbers: object) -> Tensor:
         up = np.maximum(by.exponents, 0)

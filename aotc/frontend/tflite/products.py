@@ -25,25 +25,34 @@ _HALF = 8
 
 
 def layer(
-    node: Node, product: Product, x: Tensor, weights: Array, *, first: int = 0, bias: int = 2, has_borders: bool = True
+    node: Node,
+    product: Product,
+    x: Tensor,
+    weights: Array,
+    *,
+    first: int = 0,
+    bias: int = 2,
+    has_borders: bool = True,
+    in_double: bool = False,
 ) -> Tensor:
     """The result of a layer of `x`, the input at `first`, and the bias at another place. `weights`, i64, have the
     outputs along the first axis, the result has them along the second.
 
     What all sums of a channel take off for the zero point of `x` is in what they begin with, unless the image
-    `has_borders`, where some elements of a window are outside.
+    `has_borders`, where some elements of a window are outside. Sums are rescaled as integers, or as f64.
     """
     start = None if node.value(bias) is None else node.array(bias, "the bias").astype(np.int64)
     point, is_short = node.input_quantization(first)[1], x.dtype == np.int16
     if point and not has_borders:
         less = weights.sum(1) * point
         start, point = -less if start is None else start - less, 0
-    by = multiplier(node, first)
     if not (is_short and _is_wide(node, bias)):
-        begins = None if start is None else node.constant(wrapped(start).astype(np.int32))
-        return node.requantized(product(x, begins, point), by, axis=1)
+        sums = product(x, None if start is None else node.constant(wrapped(start).astype(np.int32)), point)
+        if in_double:
+            return node.requantized_in_double(sums, _quotient(node, first))
+        return node.requantized(sums, multiplier(node, first), axis=1)
     sums, most = _wide_sums(node, product, x, weights, start)
-    return node.requantized_once(sums, by, most, axis=1)
+    return node.requantized_once(sums, multiplier(node, first), most, axis=1)
 
 
 def _is_wide(node: Node, bias: int) -> bool:
@@ -74,9 +83,13 @@ def _wide_sums(node: Node, product: Product, x: Tensor, weights: Array, start: A
 
 def multiplier(node: Node, first: int = 0) -> Multiplier:
     """The scales of sums over that of the result; the first factor is the input at `first`, the other input 1."""
+    return Multiplier.of(_quotient(node, first))
+
+
+def _quotient(node: Node, first: int) -> Array:
     (given, _), (result, _) = node.input_quantization(first), node.quantization(node.results[0])
     weights = node.declared(1).tensor.quantization
     if weights is None:
         node.fail("unsupported-type", "the weights have no scale", "their integers must stand for real numbers")
     real = np.float64(given) * weights.scales.astype(np.float64) / np.float64(result)
-    return Multiplier.of(real.reshape(()) if weights.is_single else real)
+    return real.reshape(()) if weights.is_single else real

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from lite_model import Graph, Tensor
 
-from lite_cases.case import Case, constant, random, single, tensor
+from lite_cases.case import Case, constant, indices, random, single, tensor
 from lite_cases.products import FLOAT, spread
 
 _WINDOW: dict[str, Any] = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
@@ -41,6 +41,10 @@ def unsigned() -> Iterator[Case]:
     name = "fully_connected-uint8"
     x, y = tensor((2, 15), "uint8", 0.03, 120), tensor((2, 6), "uint8", 0.1, 130)
     yield single(name, "FULLY_CONNECTED", [x, *_weights(name, (6, 15))], [y], oracle="lite")
+    name = "fully_connected-ties-uint8"
+    x, y = tensor((40, 15), "uint8", 0.5, 120), tensor((40, 6), "uint8", 4.0, 130)
+    weights = constant(random(name).integers(125, 138, (6, 15)).astype(np.uint8), None, 0.25, 131)
+    yield single(name, "FULLY_CONNECTED", [x, weights, None], [y], oracle="lite")
     for code in ("ADD", "SUB", "MUL"):
         ends = [image(), image(0.05, 140)], [image(0.07 if code != "MUL" else 0.2, 100)]
         yield single(f"{code.lower()}-uint8", code, *ends, oracle="lite")
@@ -49,6 +53,46 @@ def unsigned() -> Iterator[Case]:
         yield single(f"{code.lower()}-uint8", code, [image()], [image()], oracle="lite", **options)
     ends = [image(), image()], [image(depth=6)]
     yield single("concatenation-uint8", "CONCATENATION", *ends, oracle="lite", axis=3)
+
+
+def unsigned_functions() -> Iterator[Case]:
+    """Functions of uint8, which are those of int8 with other zero points."""
+
+    def of(shape: tuple[int, ...], scale: float = 0.05, zero: int = 120) -> Tensor:
+        return tensor(shape, "uint8", scale, zero)
+
+    yield single("softmax-uint8", "SOFTMAX", [of((9, 30))], [of((9, 30), 1 / 256, 0)], oracle="lite", beta=1.0)
+    for scale in (0.05, 0.01, 0.2):
+        every = (2, 256)
+        yield single(f"logistic-{scale}-uint8", "LOGISTIC", [of(every, scale)], [of(every, 1 / 256, 0)], oracle="lite")
+        yield single(f"tanh-{scale}-uint8", "TANH", [of(every, scale)], [of(every, 1 / 128, 128)], oracle="lite")
+    yield single("relu6-uint8", "RELU6", [of((2, 256))], [of((2, 256))], oracle="lite")
+    for name, y in (("same", of((4, 1, 1, 3))), ("near", of((4, 1, 1, 3), 0.04, 110))):
+        axes, more = indices(1, 2), dict[str, Any](keep_dims=True)
+        yield single(f"mean-{name}-uint8", "MEAN", [of((4, 5, 6, 3)), axes], [y], oracle="lite", **more)
+    yield single("pad-uint8", "PAD", [of((2, 3)), constant(np.array([[1, 0], [2, 1]], np.int32))], [of((3, 6))],
+                 oracle="lite")  # fmt: skip
+    ends = [of((1, 5, 6, 3)), indices(9, 11)], [of((1, 9, 11, 3))]
+    yield single("resize_nearest_neighbor-uint8", "RESIZE_NEAREST_NEIGHBOR", *ends, oracle="lite")
+
+
+def narrow() -> Iterator[Case]:
+    """FULLY_CONNECTED with weights of 4 bits and several scales, or of 2 bits: rescaled in double."""
+    for kind, least in (("int4", -8), ("int2", -2)):
+        each: list[tuple[str, Any]]
+        each = [("scales", [0.1, 0.13, 0.07, 0.2, 0.11, 0.3]), ("ties", [0.25, 0.5] * 3), ("one", 0.25)]
+        for name, scales in each:
+            if (kind, name) == ("int4", "one"):
+                continue  # which TFLite Micro takes
+            case = f"fully_connected-{name}-int8-{kind}"
+            x, y = tensor((40, 15), "int8", 0.5, -4), tensor((40, 6), "int8", -2.0 * least, 3)
+            numbers = random(case).integers(least, -least, (6, 15)).astype(np.int8)
+            bias = constant(
+                random(case).integers(-90, 90, 6).astype(np.int32),
+                None,
+                np.float32(0.5) * np.asarray(scales, np.float32),
+            )
+            yield single(case, "FULLY_CONNECTED", [x, constant(numbers, kind, scales), bias], [y], oracle="lite")
 
 
 def halves() -> Iterator[Case]:
@@ -79,6 +123,17 @@ def sparse() -> Iterator[Case]:
     graph.op("DENSIFY", ["few"], ["w"])
     graph.op("FULLY_CONNECTED", ["x", "w", None], ["y"])
     yield Case("densify-float32", [graph.ends(["x"], ["y"])], "lite", FLOAT)
+    graph = Graph()  # blocks of 1 x 4, of a matrix of 3 x 8
+    graph.tensor("x", (2, 8), "float32")
+    stored = ([0, 1, 1, 3], [1, 0, 1])
+    numbers = random("blocks").normal(0, 1, 12).astype(np.float32)
+    graph.constant("few", numbers, sparsity=([0, 1, 2], [1], [3, stored, 4]))
+    graph.tensors[-1].shape = (3, 8)
+    graph.tensor("w", (3, 8), "float32")
+    graph.tensor("y", (2, 3), "float32")
+    graph.op("DENSIFY", ["few"], ["w"])
+    graph.op("FULLY_CONNECTED", ["x", "w", None], ["y"])
+    yield Case("densify-blocks-float32", [graph.ends(["x"], ["y"])], "lite", FLOAT)
 
 
 def hybrid() -> Iterator[Case]:
@@ -91,16 +146,21 @@ def hybrid() -> Iterator[Case]:
         name, "FULLY_CONNECTED", [tensor(x, "float32"), weights, bias], [tensor(y, "float32")],
         oracle="lite", tolerance=FLOAT,
     )  # fmt: skip
-    name, image = "conv_2d-hybrid-float32", (1, 5, 6, 3)
-    scales = random(name).uniform(0.005, 0.02, 4)
-    weights = constant(random(name).integers(-127, 127, (4, 3, 3, 3)).astype(np.int8), None, scales)
-    y = spread(image, (3, 3), 4, _WINDOW)
-    bias = constant(random(name).normal(0, 1, 4).astype(np.float32))
-    ends = [tensor(image, "float32"), weights, bias], [tensor(y, "float32")]
-    yield single(name, "CONV_2D", *ends, oracle="lite", tolerance=FLOAT, **_WINDOW)
+    name, image = "fully_connected-scales-hybrid-float32", (2, 5, 6, 3)
+    weights = constant(weights.data, None, random(name).uniform(0.005, 0.02, 6))
+    ends = [tensor(x, "float32"), weights, bias], [tensor(y, "float32")]
+    relu: Any = {"fused_activation_function": "RELU"}
+    yield single(name, "FULLY_CONNECTED", *ends, oracle="lite", tolerance=FLOAT, **relu)
+    for name, scales in (("", random("scales").uniform(0.005, 0.02, 4)), ("-one_scale", 0.01), ("-same", [0.01] * 4)):
+        name = f"conv_2d{name}-hybrid-float32"
+        weights = constant(random(name).integers(-127, 127, (4, 3, 3, 3)).astype(np.int8), None, scales)
+        y = spread(image, (3, 3), 4, _WINDOW)
+        bias = constant(random(name).normal(0, 1, 4).astype(np.float32))
+        ends = [tensor(image, "float32"), weights, bias], [tensor(y, "float32")]
+        yield single(name, "CONV_2D", *ends, oracle="lite", tolerance=FLOAT, **_WINDOW)
 
 
 def cases() -> Iterator[Case]:
     """All of this file."""
-    for family in (unsigned, halves, sparse, hybrid):
+    for family in (unsigned, unsigned_functions, narrow, halves, sparse, hybrid):
         yield from family()

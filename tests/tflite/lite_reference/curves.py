@@ -80,14 +80,15 @@ def tanh_of_words(x: Array) -> Array:
 
 
 def _of_bytes(node: Node, is_tanh: bool) -> Array:
-    """int8 by fixed point of 4 integer bits; what does not fit has the value of the end."""
+    """int8 by fixed point of 4 integer bits; what does not fit has the value of the end. uint8 is 128 more."""
     x = node[0].centered
     fraction, shift = math.frexp(float(node[0].scale) * (1 << 27))
     multiplier, radius = math.floor(fraction * (1 << 31) + 0.5), input_radius(4, shift)
     raw = requantized(np.clip(x, -radius, radius), multiplier, shift)
     inside = divide_by_power(fixed_tanh(raw, 4), 24) if is_tanh else divide_by_power(fixed_logistic(raw, 4), 23) - 128
     inside = clipped(inside, np.int8)
-    return np.where(x <= -radius, np.int8(-128), np.where(x >= radius, np.int8(127), inside))
+    found = np.where(x <= -radius, np.int8(-128), np.where(x >= radius, np.int8(127), inside))
+    return found if node[0].dtype == "int8" else (found.astype(np.int16) + 128).astype(np.uint8)
 
 
 @computes("LOGISTIC")
@@ -95,7 +96,7 @@ def logistic(node: Node) -> Array:
     """The output is 1/256 from -128 in int8, 1/32768 in int16."""
     if node[0].dtype == "float32":
         return (1 / (1 + np.exp(-node[0].array.astype(np.float64)))).astype(np.float32)
-    return _of_bytes(node, False) if node[0].dtype == "int8" else logistic_of_words(_in_sixteen_bits(node, (0,)))
+    return _of_bytes(node, False) if node[0].dtype != "int16" else logistic_of_words(_in_sixteen_bits(node, (0,)))
 
 
 @computes("TANH")
@@ -103,7 +104,7 @@ def tanh(node: Node) -> Array:
     """The output is 1/128 about 0 in int8, 1/32768 in int16."""
     if node[0].dtype == "float32":
         return np.tanh(node[0].array)
-    return _of_bytes(node, True) if node[0].dtype == "int8" else tanh_of_words(_in_sixteen_bits(node, (0, 1)))
+    return _of_bytes(node, True) if node[0].dtype != "int16" else tanh_of_words(_in_sixteen_bits(node, (0, 1)))
 
 
 # --- softmax ---------------------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ def softmax(node: Node) -> Array:
     sums = np.where(counts, divide_by_power(powers, 12), 0).sum(-1, keepdims=True)
     scale, over = reciprocal(sums, 12)
     bits = np.iinfo(node.out.dtype).bits
-    out = divide_by_power(high_product(scale, powers), over + 31 - bits) - (1 << (bits - 1))
+    out = divide_by_power(high_product(scale, powers), over + 31 - bits) + np.iinfo(node.out.dtype).min
     return np.where(counts, clipped(out, node.out.dtype), np.iinfo(node.out.dtype).min).astype(node.out.dtype)
 
 

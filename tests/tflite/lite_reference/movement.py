@@ -294,10 +294,13 @@ def cumsum(node: Node) -> Array:
 
 @computes("DENSIFY")
 def densify(node: Node) -> Array:
-    """A matrix of which each row's stored elements have places."""
+    """A matrix of which each row's stored elements, or blocks of a few neighbours, have places."""
     sparsity, out = node[0].tensor.sparsity, np.zeros(node.shape, np.float32)
     assert sparsity is not None and not isinstance(sparsity[2][1], int)
+    size = sparsity[2][2] if len(sparsity[2]) > 2 else 1
+    assert isinstance(size, int)
     starts, columns = sparsity[2][1]
+    blocks, stored = out.reshape(len(out), -1, size), node[0].array.reshape(-1, size)
     for row, (start, end) in enumerate(pairwise(starts)):
-        out[row, np.asarray(columns[start:end], int)] = node[0].array[start:end]
+        blocks[row, np.asarray(columns[start:end], int)] = stored[start:end]
     return out

@@ -91,8 +91,14 @@ def conv_2d(node: Node) -> Array:
 
 
 def _hybrid_convolution(node: Node) -> Array:
-    """Floats by int8 weights: each image is quantised to the range of its numbers and 0, in float32."""
+    """Floats by int8 weights: each image is quantised to the range of its numbers and 0, in float32; where all scales
+    are the same, to its greatest magnitude."""
     x, weights = node[0].array, node[1].array.astype(np.int64)
+    if (node[1].scales == node[1].scale).all():
+        scale = np.abs(x).max((1, 2, 3), keepdims=True) / np.float32(127)
+        whole = rounded(np.divide(x, scale, out=np.zeros_like(x), where=scale > 0)).astype(np.int64)
+        sums = np.einsum("bhwyxc,oyxc->bhwo", windows(whole, node, weights.shape[1:3], 0), weights)
+        return real_sums(node, sums * (scale * node[1].scales))
     low, high = (np.minimum(x.min((1, 2, 3)), 0), np.maximum(x.max((1, 2, 3)), 0))
     wide_scale = np.where(high > low, (high.astype(np.float64) - low) / 255, 1)[:, None, None, None]
     zero = np.clip(rounded(-128 - low[:, None, None, None] / wide_scale), -128, 127).astype(np.float32)
@@ -130,7 +136,8 @@ def fully_connected(node: Node) -> Array:
     whole = len(node[1].scales) == 1
     centered = node[1].centered if whole else weights.astype(np.int64)
     sums = (x.astype(np.int64) - node[0].zero) @ centered.T
-    if node[0].dtype == "uint8":  # LiteRT's, which rounds once, in double
+    few = node[1].dtype == "int2" or (node[1].dtype == "int4" and len(node[1].scales) > 1)
+    if node[0].dtype == "uint8" or few:  # LiteRT's, which rounds once, in double
         bias = node.get(2)
         whole_sums = sums if bias is None else sums + bias.array
         return activated(node, rounded(whole_sums * channel_factors(node)).astype(np.int64) + node.out.zero)

@@ -11,9 +11,21 @@ from xdsl.ir import SSAValue
 
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite import products
+from aotc.frontend.tflite.importers import hybrid
+from aotc.frontend.tflite.importers.hybrid import is_hybrid
 from aotc.frontend.tflite.node import First, Node
 from aotc.frontend.tflite.registry import tflite_op
 from aotc.frontend.tflite.windows import window_attributes
+
+_WEIGHTS = {"float32": ("float32", "float16"), "int8": ("int8",), "int16": ("int8",)}
+"""The element types of weights for those of what they are multiplied with."""
+_OLDER = {"uint8": ("uint8",)}
+_MORE_WEIGHTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "CONV_2D": {"int8": ("int4",), "float32": ("int8",), **_OLDER},
+    "DEPTHWISE_CONV_2D": {"int8": ("int4",), **_OLDER},
+    "FULLY_CONNECTED": {"int8": ("int4", "int2"), "float32": ("int8",), **_OLDER},
+}
+"""Others of an operator."""
 
 
 @tflite_op("CONV_2D")
@@ -38,14 +50,24 @@ def _convolution(
     x = node.channels_first(0)
     given = window_attributes(node, x.shape[2:], kernel)
     weight = node.permuted(1, "the filter", permutation, shape)
+    if is_hybrid(node):
+        node.require(group == 1, "unsupported-type", "weights of int8 for groups of real channels")
+
+        def of_integers(values: Tensor) -> Tensor:
+            return values.emit("conv", weight, None, group=1, **given, accumulator=i32)
+
+        return First(hybrid.layer(node, of_integers, x, axis=1))
     if not node.is_quantized:
         bias = None if node.optional(2) is None else node.optional_tensor(2)
         return First(node.activated(x.emit("conv", weight, bias, group=group, **given)))
 
-    def product(values: Tensor, start: SSAValue | None, point: int) -> Tensor:
-        return values.emit("conv", weight, start, group=group, **given, accumulator=i32, x_zero_point=point or None)
+    zero = node.input_quantization(1)[1] if x.dtype == np.uint8 else 0  # of int8 none counts
 
-    filters = node.array(1, "the filter").transpose(permutation).reshape(shape[0], -1).astype(np.int64)
+    def product(values: Tensor, start: SSAValue | None, point: int) -> Tensor:
+        points = {"x_zero_point": point or None, "w_zero_point": zero or None}
+        return values.emit("conv", weight, start, group=group, **given, accumulator=i32, **points)
+
+    filters = node.array(1, "the filter").transpose(permutation).reshape(shape[0], -1).astype(np.int64) - zero
     return First(products.layer(node, product, x, filters, has_borders=any(given["pads"])))
 
 
@@ -88,29 +110,42 @@ def fully_connected(node: Node) -> Tensor:
     node.require(count % weight.shape[1] == 0, "invalid-shape", f"{count} elements for rows of {weight.shape[1]}")
     x = x.reshape([count // weight.shape[1], weight.shape[1]])
     factor = node.permuted(1, "the weights", (0, 1), weight.shape)
+    if is_hybrid(node):
+
+        def of_integers(values: Tensor) -> Tensor:
+            return values.emit("matmul", factor, transpose_rhs=True, accumulator=i32)
+
+        return node.shaped(hybrid.layer(node, of_integers, x))
     if not node.is_quantized:
         real = x.emit("matmul", factor, transpose_rhs=True)
         bias = node.optional_tensor(2)
         return node.shaped(node.activated(real if bias is None else real + bias))
     numbers = node.declared(1).tensor.quantization
-    zero = int(numbers.zero_points[0]) if numbers is not None and numbers.is_single else 0  # of several none counts
+    has_point = x.dtype == np.uint8 or (numbers is not None and numbers.is_single)  # of several none counts
+    zero = node.input_quantization(1)[1] if has_point else 0
 
     def product(values: Tensor, start: SSAValue | None, point: int) -> Tensor:
         points = {"lhs_zero_point": point or None, "rhs_zero_point": zero or None}
         sums = values.emit("matmul", factor, transpose_rhs=True, accumulator=i32, **points)
         return sums if start is None else sums + start
 
-    return node.shaped(products.layer(node, product, x, weight.astype(np.int64) - zero, has_borders=False))
+    kind = node.declared(1).tensor.dtype
+    in_double = kind in ("uint8", "int2") or (kind == "int4" and numbers is not None and not numbers.is_single)
+    whole = weight.astype(np.int64) - zero
+    return node.shaped(products.layer(node, product, x, whole, has_borders=False, in_double=in_double))
 
 
 def _require_one_form(node: Node, position: int, bias: int, *of_shorts: str) -> None:
     """Fail where an input is neither real numbers nor integers, or the weights are not what it is (hybrid operators),
     or where 16-bit numbers have a bias of other types than these, or zero points, which convolutions do not look at."""
-    node.require_type(position, "float32", "int8", "int16")
+    more = _MORE_WEIGHTS.get(node.op_type, {})
+    node.require_type(position, *dict.fromkeys((*_WEIGHTS, *more)))
     given, weights = node.declared(position).tensor, node.declared(1).tensor
     what = f"input {position} is {given.kind}, and the weights are {weights.kind}"
-    is_one = (given.dtype == "float32") == (weights.dtype in ("float32", "float16"))
-    node.require(is_one, "unsupported-type", what, "both must be real numbers, or both integers")
+    kinds = (*_WEIGHTS.get(given.dtype, ()), *more.get(given.dtype, ()))
+    node.require(weights.dtype in kinds, "unsupported-type", what, f"the weights must be {' or '.join(kinds)}")
+    to = node.results[0]
+    node.require(to.dtype == given.dtype, "unsupported-type", f"{what}, and the result {to.kind}", "it must be alike")
     if given.dtype != "int16":
         return
     if node.value(bias) is not None:

@@ -21,13 +21,13 @@ from aotc.model.weight_store import Array
 def add(node: Node) -> Tensor | First:
     """Of integers: both times 2^20, or 2^15 of 16 bits, are rescaled to twice the greater scale, and their sum to that
     of the result."""
-    node.require_type(0, "float32", "int8", "int16", "int32", "int64")
+    node.require_type(0, "float32", "int8", "uint8", "int16", "int32", "int64")
     name = node.op_type.lower()
     (x, y), ordered = node.alike(0, 1)
     if not node.is_quantized:
         whole = x.emit(name, y)  # sums of i32 have no activation, whatever the model says
         return ordered(whole if name == "add" and whole.kind == i32 else node.activated(whole))
-    node.require_type(0, "int8", "int16")
+    node.require_type(0, "int8", "uint8", "int16")
     node.require_type(1, str(x.dtype))
     (x_scale, x_point), (y_scale, y_point) = node.input_quantization(0), node.input_quantization(1)
     scale, _ = node.quantization(node.results[0])
@@ -47,11 +47,11 @@ _UP = {1: 20, 2: 15}
 
 @tflite_op("MUL")
 def mul(node: Node) -> Tensor | First:
-    node.require_type(0, "float32", "int8", "int16", "int32", "int64")
+    node.require_type(0, "float32", "int8", "uint8", "int16", "int32", "int64")
     (x, y), ordered = node.alike(0, 1)
     if not node.is_quantized:
         return ordered(node.activated(x * y))
-    node.require_type(0, "int8", "int16")
+    node.require_type(0, "int8", "uint8", "int16")
     node.require_type(1, str(x.dtype))
     (x_scale, x_point), (y_scale, y_point) = node.input_quantization(0), node.input_quantization(1)
     scale, _ = node.quantization(node.results[0])
@@ -89,7 +89,7 @@ def function(
 
 @tflite_op("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
 def relu(node: Node) -> Tensor | First:
-    node.require_type(0, "float32", "int8", "int16")
+    node.require_type(0, "float32", "int8", "int16", *["uint8"] * (node.op_type != "RELU"))
     low, high = _RANGES[node.op_type]
 
     def real(x: Tensor) -> Tensor:
@@ -121,7 +121,7 @@ _RANGES = {"RELU": (0.0, np.inf), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.
 
 @tflite_op("LOGISTIC", "TANH")
 def sigmoid(node: Node) -> Tensor | First:
-    node.require_type(0, "float32", "int8", "int16")
+    node.require_type(0, "float32", "int8", "uint8", "int16")
     is_tanh = node.op_type == "TANH"
 
     def table(x: Array) -> Array:
@@ -131,7 +131,8 @@ def sigmoid(node: Node) -> Tensor | First:
         inside = np.clip(of, -radius, radius)
         value = (arithmetic.tanh if is_tanh else arithmetic.logistic)(by(inside), _INTEGER_BITS)
         entries = arithmetic.divided(value, 24 if is_tanh else 23) - (0 if is_tanh else 128)
-        return np.select([of <= -radius, of >= radius], [-128, 127], entries.clip(-128, 127))
+        found = np.select([of <= -radius, of >= radius], [-128, 127], entries.clip(-128, 127))
+        return found - integer_range(node.to)[0] - 128
 
     return function(node, lambda x: x.emit("tanh" if is_tanh else "sigmoid"), table, lambda x: curves.sigmoid(node, x))
 

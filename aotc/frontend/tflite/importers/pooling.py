@@ -23,7 +23,7 @@ def _window(node: Node) -> dict[str, list[int]]:
 
 @tflite_op("MAX_POOL_2D", moves=True)
 def max_pool_2d(node: Node) -> First:
-    node.require_type(0, "float32", "int8", "int16")
+    node.require_type(0, "float32", "int8", "uint8", "int16")
     result = node.channels_first(0).emit("max_pool", ceil=False, **_window(node))
     if not node.is_quantized:
         return First(node.activated(result))
@@ -35,7 +35,7 @@ def max_pool_2d(node: Node) -> First:
 
 @tflite_op("AVERAGE_POOL_2D")
 def average_pool_2d(node: Node) -> First:
-    node.require_type(0, "float32", "int8", "int16")
+    node.require_type(0, "float32", "int8", "uint8", "int16")
     x, window = node.channels_first(0), _window(node)
     if not node.is_quantized:
         return First(node.activated(x.emit("average_pool", ceil=False, **window, include_pad=False)))
@@ -49,7 +49,7 @@ def average_pool_2d(node: Node) -> First:
     counts = counts.reshape(1, 1, *counts.shape)
     counts = counts[:1, :1, :1, :1].reshape(()) if bool((counts == counts.flat[0]).all()) else counts
     node.require(int(counts.max()) <= _MOST_COUNT, "too-large", f"a window has {int(counts.max())} elements")
-    up, by = _quotient(counts, x.dtype.itemsize * 8)
+    up, by = _quotient(counts, max(map(abs, integer_range(x.kind))))
     sums = x.emit("sum_pool", ceil=False, **window) * (1 << up)
     low, high = node.clamp()
     made = node.constant(by.factors.astype(np.int32)), node.constant((-by.exponents).astype(np.int32))
@@ -69,15 +69,15 @@ _MOST_COUNT = 1 << 14
 """Elements of a window whose mean is a product."""
 
 
-def _quotient(counts: Array, bits: int) -> tuple[int, Multiplier]:
-    """Quotients of sums of so many integers of `bits`, the middle away from zero, as a shift and a product that is
+def _quotient(counts: Array, most: int) -> tuple[int, Multiplier]:
+    """Quotients of sums of so many integers of a magnitude, the middle away from zero, as a shift and a product that is
     rounded twice.
 
     A sum times 2^up is at most 2^30, so its product is off by at most a quarter before it is rounded, by three quarters
     after that: it is the whole number that it should be where the quotient is in the middle between two integers. Other
     quotients are at least 1 / (2 counts) from there, which is 2^15 / (2 counts) in the product, or more.
     """
-    up = 31 - bits - math.ceil(math.log2(int(counts.max())))
+    up = 30 - math.ceil(math.log2(most)) - math.ceil(math.log2(int(counts.max())))
     return up, Multiplier.of(2.0**-up / counts)
 
 
@@ -86,7 +86,7 @@ def mean(node: Node) -> Tensor:
     """Of integers: their sum, less as many zero points, times the quotient of scales; a mean divides that by their
     number, as integers."""
     is_mean = node.op_type == "MEAN"
-    node.require_type(0, "float32", "int8", "int16", *[] if is_mean else ["int32"])
+    node.require_type(0, "float32", "int8", "int16", "uint8" if is_mean else "int32")
 
     def real(x: Tensor, axes: list[int]) -> Tensor:
         return x.reduce("mean" if is_mean else "sum", axes)

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import i32
 
 from aotc.dialects.dtypes import integer_range
 from aotc.frontend.emitter import Tensor
+from aotc.frontend.tflite import fixed_point
 from aotc.frontend.tflite.arithmetic import Multiplier
 from aotc.frontend.tflite.importers.elementwise import function
 from aotc.frontend.tflite.node import PLACES, First, Node
@@ -27,18 +28,21 @@ def quantize(node: Node) -> Tensor | First:
         (x,), ordered = node.alike(0)
         return ordered(node.requantized(node.integers(x, zero), by))
     (x,), ordered = node.alike(0)
-    quotient = x.emit("div", node.constant(np.asarray(scale)))
-    size = quotient.emit("abs")
-    whole = size.emit("floor")
-    whole = whole + (size - whole >= 0.5).cast(x.kind)
-    nearest = (quotient < 0).choose(whole.emit("neg"), whole)
+    nearest = fixed_point.nearest(x.emit("div", node.constant(np.asarray(scale))))
     nearest = nearest.at_least(float(low - point)).at_most(float(high - point)).cast(i32)
     return ordered((nearest + point if point else nearest).cast(node.to))
 
 
+@tflite_op("DENSIFY", moves=True)
+def densify(node: Node) -> Tensor | First:
+    """All elements of a sparse constant, which are there by now."""
+    (x,), ordered = node.alike(0)
+    return ordered(x)
+
+
 @tflite_op("DEQUANTIZE", moves=True)
 def dequantize(node: Node) -> Tensor | First:
-    node.require_type(0, "int8", "uint8", "int16", "float16")
+    node.require_type(0, "int8", "uint8", "int16", "float16", "int4", "int2")
     (x,), ordered = node.alike(0)
     tensor = node.declared(0).tensor
     if tensor.quantization is None:

@@ -17,7 +17,7 @@ from aotc.model.weight_store import Array
 
 @tflite_op("SOFTMAX")
 def softmax(node: Node) -> Tensor:
-    node.require_type(0, "float32", "int8", "int16")
+    node.require_type(0, "float32", "int8", "uint8", "int16")
     x, beta = node.tensor(0), np.float32(node.real_option("Beta", 1.0))
     if not node.is_quantized:
         return (x if beta == 1 else x * float(beta)).emit("softmax", axes=[-1])
