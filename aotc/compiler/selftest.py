@@ -19,9 +19,11 @@ from xdsl.ir import Attribute
 from aotc.compiler.checking.quantized_reference import quanta, read_without_weights
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_outputs
+from aotc.compiler.checking.tflite_reference import interpreter
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
 from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
 from aotc.errors import UsageError
+from aotc.frontend import tflite
 from aotc.model.metadata import TensorInfo
 from aotc.model.model_file import ModelFile
 
@@ -39,7 +41,8 @@ def add_selftest(
     compilation: Compilation, source: Source, computed: Callable[[Mapping[str, Array]], Mapping[str, Array]]
 ) -> None:
     """Give a model after `import` the values that its self-test feeds and expects: those recorded in the files that its
-    options name. Outputs that are not given are onnxruntime's where that can compute them, else what is `computed`.
+    options name. Outputs that are not given are those of onnxruntime, or of an interpreter of TensorFlow Lite, where
+    one can compute them, else what is `computed`.
 
     Raises OSError, and UsageError for files that do not hold the model's inputs or outputs.
     """
@@ -53,9 +56,12 @@ def add_selftest(
     fed = [tensor for place, tensor in enumerate(tensors) if place not in states]
     both = zip(main.function_type.outputs, results, strict=True)
     expected = [_tensor(kind, result) for kind, result in both if result.state_of is None]
-    inputs = read_inputs(options.selftest, fed)
+    inputs, content = read_inputs(options.selftest, fed), tflite.content_of(source)
     if options.selftest_outputs is not None:
         outputs = read_inputs(options.selftest_outputs, expected)
+    elif content is not None:
+        outputs = None if options.requantize in ("exact", "fixed") else _interpreted(content, inputs)
+        outputs = computed(inputs) if outputs is None else outputs
     elif _is_beyond_onnxruntime((*tensors, *expected)):
         outputs = computed(inputs)
     else:
@@ -69,9 +75,18 @@ def add_selftest(
         flat = {each.name: extended(arrays[each.name].reshape(-1)) for each in tensors}
         return tuple(compilation.store.add(f"selftest_{name}", array) for name, array in flat.items())
 
-    quantum = quanta(read_without_weights(source.reread() if isinstance(source, ModelFile) else source))
+    onnx_model = source.reread() if isinstance(source, ModelFile) else source
+    quantum = {} if content is not None else quanta(read_without_weights(onnx_model))
     tolerances = tuple(_tolerance(outputs[each.name]) + quantum.get(each.name, 0.0) for each in expected)
     RECORDED.set(compilation.module, Recorded(stored(fed, inputs), stored(expected, outputs), tolerances))
+
+
+def _interpreted(content: bytes, inputs: Mapping[str, Array]) -> Mapping[str, Array] | None:
+    """The outputs of a .tflite model by an interpreter; None where none takes it."""
+    try:
+        return interpreter(content).sequence([inputs], [])[0]
+    except UsageError:
+        return None
 
 
 def _is_beyond_onnxruntime(tensors: Iterable[TensorInfo]) -> bool:

@@ -17,6 +17,7 @@ from aotc.cli.main import run
 from aotc.compiler.checking.tflite_reference import interpreter
 from aotc.compiler.driver import lower
 from aotc.compiler.session import InferenceSession
+from aotc.dialects.aot.contract import RECORDED
 from aotc.pipeline.options import CompileOptions
 
 
@@ -47,6 +48,26 @@ def test_verify_compares_with_the_interpreter(
     found = json.loads(capsys.readouterr().out)
     allowed = 1.0 if "exact" in options else 0.0
     assert (found["reference"], [each["tolerance"] for each in found["outputs"]]) == ("TFLite Micro", [allowed])
+
+
+@pytest.mark.parametrize("expected", ["recorded", "interpreted", "computed"])
+def test_a_selftest_expects_what_is_recorded_or_interpreted(
+    expected: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.array([[1, 100, -128, 4]], np.int8)
+    inputs, outputs = tmp_path / "inputs.npz", tmp_path / "outputs.npz"
+    np.savez(inputs, x=x)
+    np.savez(outputs, y=aotc.compile(model)({"x": x})["y"])
+    more = {"selftest_outputs": str(outputs)} if expected == "recorded" else {}
+    if expected == "computed":
+        monkeypatch.setitem(sys.modules, "tflite_micro", None)
+        monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
+    compilation = lower(model, CompileOptions(selftest=str(inputs), stop_after="import", **more))
+    recorded = RECORDED.get(compilation.module)
+    assert recorded is not None
+    found = [compilation.store[key] for key in (*recorded.inputs, *recorded.outputs)]
+    np.testing.assert_array_equal(found[1], np.load(outputs)["y"].reshape(-1))
+    np.testing.assert_array_equal(found[0], x.reshape(-1))
 
 
 def test_verify_names_the_interpreter_that_is_there(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
