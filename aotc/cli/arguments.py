@@ -7,7 +7,16 @@ from dataclasses import fields
 from typing import Any
 
 from aotc.model.known_tensors import parse_constants
-from aotc.pipeline.options import CHOICES, SINGULAR, CompileOptions, flag, parse_dims, parse_shapes, parse_states
+from aotc.pipeline.options import (
+    CHOICES,
+    SINGULAR,
+    CompileOptions,
+    flag,
+    parse_dims,
+    parse_layouts,
+    parse_shapes,
+    parse_states,
+)
 from aotc.pipeline.signature import HINTS
 
 _CONVENTIONS = (
@@ -107,4 +116,7 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOpti
         given["tuned"] = table or str(tuning_table())
     given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}
     given |= {"constants": parse_constants(arguments.constant), "state": parse_states(arguments.state)}
+    for option in ("input-layout", "output-layout"):
+        name = option.replace("-", "_")
+        given[f"{name}s"] = parse_layouts(option, getattr(arguments, name))
     return CompileOptions.of(**given | overrides)

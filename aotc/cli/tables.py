@@ -37,6 +37,9 @@ def compare(
     if others and options.state:
         why = "others take and return what is kept here"
         raise UsageError("option-conflict", "--state with --against", why, "leave out either")
+    if others and options.changes_interface:
+        what = "--io quantized or layouts of inputs and outputs with --against"
+        raise UsageError("option-conflict", what, "others take what the model has", "leave out either")
     rounds = Rounds(arguments.rounds, arguments.seconds)
     results = run_peers(
         model, [ours, *others], options, rounds, threads=options.threads, inputs=arguments.inputs, report=report

@@ -17,6 +17,7 @@ from onnx import ModelProto
 
 from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json, progress
+from aotc.compiler.checking.interface import Interface
 from aotc.compiler.checking.quantized_reference import quanta, read_without_weights
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
@@ -29,8 +30,9 @@ from aotc.frontend import tflite
 from aotc.frontend.onnx.labels import labels_of
 from aotc.measuring import differences
 from aotc.measuring.routes import open_model
+from aotc.model.conventions import FIRST, LAST
 from aotc.model.labels import Labels, is_text
-from aotc.model.metadata import StateInfo
+from aotc.model.metadata import StateInfo, TensorInfo
 from aotc.model.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
 
@@ -106,17 +108,20 @@ class _Reference:
     interpreter: Interpreter | None = None
     """Of a .tflite model."""
 
-    def sequence(self, source: Any, steps: Sequence[Arrays], states: Sequence[StateInfo]) -> list[dict[str, Array]]:
-        """The outputs by name of calls one after the other, which keep the `states`."""
+    def sequence(
+        self, source: Any, steps: Sequence[Arrays], states: Sequence[StateInfo], tensors: Sequence[TensorInfo]
+    ) -> list[dict[str, Array]]:
+        """The outputs by name of calls one after the other, which keep the `states`, of a model of `tensors`."""
         if self.kind == "loops":
             return differences.loops_outputs(source, self.options, steps)
         readable = source.reread() if isinstance(source, ModelFile) else source
+        interface = Interface(tensors, self.options, FIRST if self.interpreter is None else LAST)
         hidden = {state.output for state in states}
         if self.interpreter is not None:
-            found = self.interpreter.sequence(steps, states)
+            found = self.interpreter.sequence(steps, states, interface)
         else:
             session = comparable_session(readable) if self.kind == "onnxruntime" else NodeByNode(_loaded(readable))
-            found = reference_sequence(session, steps, states, self.options.known_constants, self.labels)
+            found = reference_sequence(session, steps, states, self.options.known_constants, self.labels, interface)
         return [{name: array for name, array in each.items() if name not in hidden} for each in found]
 
     def __str__(self) -> str:
@@ -171,7 +176,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
         calls = [read_inputs(arguments.inputs, model.inputs, step) for step in range(count)]
         labels |= {each.name: each.labels for each in model.outputs if each.labels}
         given = content if content is not None else source
-        reference, expected = _expected(arguments, given, options, calls, model.states, labels)
+        reference, expected = _expected(arguments, given, options, calls, model, labels)
         found = [
             compared(name, actual[name], right)
             for inputs, outputs in zip(calls, expected, strict=True)
@@ -219,25 +224,25 @@ def _expected(
     source: Any,
     options: CompileOptions,
     steps: Sequence[Arrays],
-    states: Sequence[StateInfo],
+    model: Any,
     labels: Mapping[str, Labels],
 ) -> tuple[_Reference, list[dict[str, Array]]]:
     """The reference and its outputs of each step: onnxruntime if it is asked for, or can compute them; if only it lacks
     a kernel, the onnx package for that. Of the bytes of a .tflite model, the interpreter that is installed."""
-    whys: list[str] = []
+    whys, more = list[str](), (model.states, (*model.inputs, *model.outputs))
     if tflite.content_of(source) is not None and arguments.reference != "loops":
         if arguments.reference == "onnxruntime":
             what = "--reference onnxruntime with a .tflite model"
             raise UsageError("option-conflict", what, "it runs ONNX models", "leave it out")
         found = interpreter(source)
         reference = _Reference(found.kind, options, interpreter=found)
-        return reference, reference.sequence(source, steps, states)
+        return reference, reference.sequence(source, steps, *more)
     for kind in ("onnxruntime", "onnx"):
         if arguments.reference == "loops" or any("[missing-tool]" in why for why in whys):
             break
         reference = _Reference(kind, options, labels, "; ".join(whys))
         try:
-            return reference, reference.sequence(source, steps, states)
+            return reference, reference.sequence(source, steps, *more)
         except UsageError as error:
             if arguments.reference == "onnxruntime":
                 raise
@@ -247,7 +252,7 @@ def _expected(
         what = "there is nothing to compare with"
         raise UsageError("nothing-to-compare", what, why or "-O0 is the reference", "leave -O0 out, or use --emit c")
     reference = _Reference("loops", options, why=why)
-    return reference, reference.sequence(source, steps, states)
+    return reference, reference.sequence(source, steps, *more)
 
 
 def _loaded(readable: str | os.PathLike[str] | bytes) -> ModelProto:
@@ -258,6 +263,9 @@ def _per_op(
     arguments: argparse.Namespace, source: ModelFile, options: CompileOptions, inputs: Arrays, tolerance: _Tolerance
 ) -> str:
     """Which operator's result differs first."""
+    if options.changes_interface:
+        what = "--per-op with --io quantized or layouts of inputs and outputs"
+        raise UsageError("option-conflict", what, "operators are those of the model", "leave out either")
     if options.start_at is not None or tflite.content_of(source) is not None:
         what = f"--per-op with {'--start-at' if options.start_at is not None else 'a .tflite model'}"
         raise UsageError("option-conflict", what, "operators are those of an ONNX model")

@@ -19,7 +19,7 @@ from aotc.model.files import write_files
 from aotc.model.limits import MAX_SHAPES
 from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation, uncollected
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import SINGULAR, CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
 from aotc.pipeline.signature import FileOptions, InProcessOptions, in_python_terms, with_options
 
@@ -59,7 +59,7 @@ def lower(
     if options.selftest is not None:
         from aotc.compiler.selftest import add_selftest
 
-        same = {name: getattr(options, name) for name in ("dims", "input_shapes", "constants", "state")}
+        same = {name: getattr(options, name) for name in (*SINGULAR, "io")}
         add_selftest(compilation, source, lambda inputs: compile(source, **same)(inputs))
     run_phases(compilation, report, divided=divided)
     return compilation

@@ -21,6 +21,7 @@ from aotc.dialects.dtypes import extended
 from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
+from aotc.model.conventions import FIRST, LAST
 from aotc.model.files import Content, write_files
 from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier
@@ -66,9 +67,8 @@ def in_process(options: CompileOptions) -> CompileOptions:
     """`options` for code that is called where it is compiled."""
     if options.executor == "vm":
         return replace(options, operator_api="cpacked", emit=("vm",))
-    return replace(
-        options, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io="caller"
-    )
+    io = "quantized" if options.quantizes_io else "caller"
+    return replace(options, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io=io)
 
 
 def new_context() -> Context:
@@ -84,6 +84,9 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
     require_suitable(options)
     if options.state and options.start_at is not None:
         raise UsageError("option-conflict", "--state with --start-at", "IR keeps the states it was made with")
+    if options.changes_interface and options.start_at is not None:
+        what = "--io quantized or layouts of inputs and outputs with --start-at"
+        raise UsageError("option-conflict", what, "IR keeps the inputs and outputs it was made with")
     if options.tuned is not None:
         TuningTable.read(options.tuned).require(lookup(options.target).cpu)
     first, last = _first_and_last(options)
@@ -194,6 +197,10 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
         dims, shapes = dict(options.dims), dict(options.input_shapes)
         module = onnx.import_model(model, ctx, dims=dims, input_shapes=shapes, name=name, max_nodes=options.max_nodes)
     mark_states(module, options.state, values, store)
+    own = LAST if tflite.content_of(source) is not None else FIRST
+    mark_layouts(module, options, own)
+    if rows := pipeline_of(PHASES[0], options):
+        PassRunner(ctx, verify_each=options.verify_each).run("import", rows, module, verified=True)
     return Compilation(options, ctx, module, store, "import")
 
 
@@ -279,6 +286,42 @@ def mark_states(module: ModuleOp, states: Mapping[str, str], values: Mapping[str
         results[outputs[output]].state_of = inputs[source]
         if (value := values.get(source)) is not None and np.any(value.reshape(-1).view(np.uint8)):
             arguments[inputs[source]].initial = store.add(f"state_{source}", extended(value.reshape(-1)))
+    set_arguments(main, arguments)
+    set_results(main, results)
+
+
+def mark_layouts(module: ModuleOp, options: CompileOptions, own: Mapping[int, str]) -> None:
+    """Say of the entry which tensors callers have in another layout than the model's, `own` by rank.
+
+    Raises UsageError with one problem for each that there is not, or whose rank is another.
+    """
+    if not options.has_layouts:
+        return
+    main, problems = entry(module), list[Problem]()
+    arguments, results = arguments_of(main), results_of(main)
+    states = [each.state_of for each in results]
+    kinds = main.function_type
+    shown = [each for place, each in enumerate(zip(arguments, kinds.inputs, strict=True)) if place not in states]
+    given = [each for each in zip(results, kinds.outputs, strict=True) if each[0].state_of is None]
+    sides = (
+        ("input", "unknown-input", shown, options.input_layouts),
+        ("output", "unknown-output", given, options.output_layouts),
+    )
+    for what, kind, tensors, layouts in sides:
+        for name, layout in layouts.items():
+            flag, found = f"--{what}-layout {name}={layout}", [each for each in tensors if each[0].name == name]
+            if not found:
+                there = _there_are([each for each, _ in tensors])
+                problems.append(Problem(kind, flag, f"the model has no {what} {name}", there))
+                continue
+            ((tensor, of_tensor),) = found
+            assert isinstance(of_tensor, TensorType)
+            if (rank := len(of_tensor.get_shape())) != len(layout):
+                problems.append(Problem("mismatched-layout", flag, f"{name} has {rank} axes, {layout} {len(layout)}"))
+            elif layout not in own.values():
+                tensor.layout = layout
+    if problems:
+        raise UsageError(problems)
     set_arguments(main, arguments)
     set_results(main, results)
 

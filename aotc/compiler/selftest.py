@@ -16,6 +16,7 @@ import onnx
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
+from aotc.compiler.checking.interface import Interface
 from aotc.compiler.checking.quantized_reference import quanta, read_without_weights
 from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.checking.reference import comparable_session, first_values, reference_outputs
@@ -69,7 +70,8 @@ def add_selftest(
         session = comparable_session(_readable(source))
         named = {value.name for value in session.get_overridable_initializers()}
         first = first_values([tensors[place] for place in states if tensors[place].name not in named])
-        outputs = reference_outputs(session, {**inputs, **first}, options.known_constants, labels)
+        interface = Interface((*tensors, *expected), options)
+        outputs = reference_outputs(session, {**inputs, **first}, options.known_constants, labels, interface)
 
     def stored(tensors: Sequence[TensorInfo], arrays: Mapping[str, Array]) -> tuple[str, ...]:
         flat = {each.name: extended(arrays[each.name].reshape(-1)) for each in tensors}
@@ -102,7 +104,7 @@ def _readable(source: Source) -> str | os.PathLike[str] | bytes:
 
 def _tensor(kind: Attribute, given: Argument) -> TensorInfo:
     assert isinstance(kind, TensorType) and given.name is not None and given.dtype is not None
-    return TensorInfo(given.name, "", given.dtype, tuple(kind.get_shape()))
+    return TensorInfo(given.name, "", given.dtype, tuple(kind.get_shape()), given.scale, given.zero_point)
 
 
 def _tolerance(expected: Array) -> float:

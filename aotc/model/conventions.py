@@ -209,3 +209,23 @@ profile_symbol: Final = _symbol_of("profile")
 """The counters of model `name` that `profile-kernels` adds: `aotc_kws_profile`."""
 weights_symbol: Final = _symbol_of("weights")
 """The weights of model `name` where they are external: `aotc_kws_weights`."""
+
+# --- layouts: where callers have the channels of a tensor -------------------------------------------------------------
+
+FIRST: Final = {3: "ncw", 4: "nchw", 5: "ncdhw"}
+"""Channels before the spatial axes, as ONNX has them, by rank."""
+LAST: Final = {3: "nwc", 4: "nhwc", 5: "ndhwc"}
+"""Channels last, as TensorFlow Lite has them, by rank."""
+LAYOUTS: Final = (*FIRST.values(), *LAST.values())
+
+
+def from_model(layout: str) -> tuple[int, ...]:
+    """Which axis of the model's tensor each axis of one in this layout is, where the model has the other one."""
+    rank = len(layout)
+    return (0, *range(2, rank), 1) if layout in LAST.values() else (0, rank - 1, *range(1, rank - 1))
+
+
+def to_model(layout: str) -> tuple[int, ...]:
+    """Which axis of a tensor in this layout each axis of the model's is."""
+    rank = len(layout)
+    return (0, rank - 1, *range(1, rank - 1)) if layout in LAST.values() else (0, *range(2, rank), 1)

@@ -26,7 +26,9 @@ class TensorInfo:
     output NAME_count says how much of it is valid.
 
     An output with `labels` is text or maps in the ONNX model: of integers each element is a position in them, the
-    columns of floats have them for keys."""
+    columns of floats have them for keys.
+
+    A `layout`, as "nhwc", says in which order callers have the axes, where the model has another one."""
 
     name: str
     symbol: str
@@ -37,6 +39,7 @@ class TensorInfo:
     offset: int | None = None
     counted_axis: int | None = None
     labels: Labels = ()
+    layout: str = ""
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -248,6 +251,7 @@ _UNSAID = {
     "in_floats": (),
     "kept": False,
     "labels": (),
+    "layout": "",
     "origin": None,
     "states": (),
     "threads": 1,

@@ -75,7 +75,7 @@ def _tensors(tensors: list[contract.Tensor], io: str, taken: set[str]) -> tuple[
         if each.io == io:
             symbol = c_identifier(each.name, taken)
             taken.add(symbol)
-            more = each.scale, each.zero_point, each.offset, each.counted_axis, each.labels
+            more = each.scale, each.zero_point, each.offset, each.counted_axis, each.labels, each.layout
             found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *more))
     return tuple(found)
 

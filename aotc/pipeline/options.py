@@ -14,7 +14,7 @@ from aotc.errors import Problem, UsageError
 from aotc.machines.targets import machine_of
 from aotc.model import conventions
 from aotc.model.arguments import is_truth
-from aotc.model.conventions import default_interface, default_operators
+from aotc.model.conventions import LAYOUTS, default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED, MOST_FOLDED
 
@@ -28,6 +28,7 @@ CODE_KINDS = frozenset(("c", "object", "static", "shared"))
 """Those that are linked, or are a library."""
 
 CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
+    "io": ("caller", "workspace", "quantized", "workspace,quantized"),
     "optimize": ("0", "1", "2", "3", "s"),
     "accuracy": ("fast", "strict"),
     "requantize": ("exact", "fixed", "tflite"),
@@ -35,7 +36,14 @@ CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
 }
 """Options of fixed choice, by field name."""
 
-SINGULAR = {"dims": "dim", "input_shapes": "input-shape", "constants": "constant", "state": "state"}
+SINGULAR = {
+    "dims": "dim",
+    "input_shapes": "input-shape",
+    "constants": "constant",
+    "state": "state",
+    "input_layouts": "input-layout",
+    "output_layouts": "output-layout",
+}
 """Flags that are given once for each entry of a mapping, by field name."""
 
 INTERNAL = frozenset(("weights_apart",))
@@ -67,6 +75,7 @@ class CompileOptions:
     workspace: str = "internal"
     weights: str = "embedded"
     io: str = "caller"
+    """Where inputs and outputs are, and whether the caller has integers where the model quantises floats at once."""
     executor: str = "aot"
     """Whether the entry is compiled to code, or to bytecode which a machine runs."""
     operator_arguments: str = "tensors"
@@ -107,6 +116,10 @@ class CompileOptions:
     that arrives."""
     state: Mapping[str, str] = field(default_factory=dict[str, str])
     """Outputs, by name, that the workspace keeps as inputs of the next call, neither of which callers see."""
+    input_layouts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Layouts (`aotc.model.conventions`) that callers give inputs in, by name; the model's own where there is none."""
+    output_layouts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """As `input_layouts`, of outputs."""
     max_constants: int = MOST_COMPUTED
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
     max_folded: int = MOST_FOLDED
@@ -166,7 +179,7 @@ class CompileOptions:
         asked = self.selftest_outputs is not None and self.selftest is None
         yield asked, "--selftest-outputs without --selftest", "outputs belong to inputs", ""
         why = "a packed entry is given its tensors, and with --io workspace there are none to give"
-        asked = self.io == "workspace" and self.packed_wrapper
+        asked = self.io_place == "workspace" and self.packed_wrapper
         yield asked, "--io workspace with --packed-wrapper", why, "use --io caller"
         is_native, emitted = bool(NATIVE_KINDS & {*self.emit}), f"with --emit {','.join(self.emit)}"
         for name in ("weights", "workspace"):
@@ -190,10 +203,35 @@ class CompileOptions:
             why, fix = "bytecode calls operators with tensors, as packed functions", "use --interface-api packed"
             asked = self.operator_api == "unpacked" or self.operator_arguments != "tensors"
             yield asked, vm, why, f"{fix} --operator-api cpacked"
-            yield self.io == "workspace", f"{vm} with --io workspace", "it is given its tensors", "use --io caller"
+            yield (
+                self.io_place == "workspace",
+                f"{vm} with --io workspace",
+                "it is given its tensors",
+                "use --io caller",
+            )
             why = "the workspace of bytecode lives as long as a call"
             yield self.state, f"{vm} with --state", why, "leave out either: hand the states on yourself"
             yield has_threads, f"{vm} with {threads}", "bytecode calls operators on one thread", "use --threads 1"
+
+    @property
+    def io_place(self) -> str:
+        """Where inputs and outputs are: "caller" or "workspace"."""
+        return self.io.partition(",")[0] if self.io != "quantized" else "caller"
+
+    @property
+    def quantizes_io(self) -> bool:
+        """Whether the first quantizations and the last dequantizations are the caller's."""
+        return "quantized" in self.io
+
+    @property
+    def changes_interface(self) -> bool:
+        """Whether inputs or outputs are perhaps not as the model has them."""
+        return self.quantizes_io or self.has_layouts
+
+    @property
+    def has_layouts(self) -> bool:
+        """Whether callers have layouts that are perhaps not the model's."""
+        return bool(self.input_layouts or self.output_layouts)
 
     @property
     def known_constants(self) -> dict[str, KnownTensor]:
@@ -300,6 +338,13 @@ def _size(option: str, size: Any) -> int:
         raise UsageError("invalid-option", option, f"{size!r} is not an integer") from None
 
 
+def _layout(option: str, layout: Any) -> str:
+    """The name of a layout; raises UsageError."""
+    if layout not in LAYOUTS:
+        raise UsageError("unknown-choice", option, "no layout", "choose from " + ", ".join(LAYOUTS))
+    return str(layout)
+
+
 _ENTRIES: dict[str, Callable[[str, Any], Any]] = {
     "dims": lambda name, size: size if size == "any" else _size(f"--dim {name}={size}", size),
     "input_shapes": lambda name, shape: tuple(_size(f"--input-shape {name}={shape}", size) for size in shape),
@@ -307,6 +352,8 @@ _ENTRIES: dict[str, Callable[[str, Any], Any]] = {
         value if isinstance(value, str) and value == "any" else KnownTensor.of(value, name)
     ),
     "state": lambda output, source: str(source),
+    "input_layouts": lambda name, layout: _layout(f"--input-layout {name}={layout}", layout),
+    "output_layouts": lambda name, layout: _layout(f"--output-layout {name}={layout}", layout),
 }
 """How entries of mappings are read, by field name."""
 
@@ -353,4 +400,15 @@ def parse_shapes(items: Sequence[str]) -> dict[str, tuple[int, ...]]:
         if not name or not equals or not all(size.isdigit() for size in sizes):
             raise UsageError("invalid-option", f"--input-shape {item}", "not NAME=SIZE,SIZE,...")
         result[name] = tuple(int(size) for size in sizes)
+    return result
+
+
+def parse_layouts(option: str, items: Sequence[str]) -> dict[str, str]:
+    """{"x": "nhwc"} from ["x=nhwc"]; raises UsageError."""
+    result: dict[str, str] = {}
+    for item in items:
+        name, _, layout = item.rpartition("=")
+        if not name:
+            raise UsageError("invalid-option", f"--{option} {item}", "not NAME=LAYOUT")
+        result[name] = layout
     return result

@@ -43,7 +43,7 @@ class When:
 class Row:
     """A pass, the conditions under which it runs, all of them, and its options.
 
-    An option `"{io}"` has the value of `io` of CompileOptions; where that is None, it is left out.
+    An option `"{threads}"` has the value of `threads` of CompileOptions; where that is None, it is left out.
     """
 
     def __init__(self, name: str, *when: When, **options: str | int) -> None:
@@ -122,6 +122,8 @@ SMALL = When("-Os", "", lambda asked: asked.optimize == "s")
 OFFLOAD = When("--offload", "with code generators from outside", lambda asked: bool(asked.offload))
 BYTECODE = When("bytecode", "--emit vm or --executor vm", lambda asked: asked.has_bytecode)
 MACHINE = When("--executor vm", "", lambda asked: asked.executor == "vm")
+QUANTIZED = When("--io quantized", "", lambda asked: asked.quantizes_io)
+LAYOUTS = When("--input-layout, --output-layout", "", lambda asked: asked.has_layouts)
 PROFILE = When("profile", "for a profile (`aotc bench --profile`)", lambda asked: asked.profile)
 
 _BY_FUNCTION = (
@@ -135,7 +137,11 @@ _BY_FUNCTION = (
 """Passes with a method `function`, which takes one function and needs no other one for it."""
 
 PHASES: tuple[Phase, ...] = (
-    Phase("import", "the model as tensors, with static shapes and ONNX gone"),
+    Phase(
+        "import",
+        "the model as tensors, with static shapes and ONNX gone",
+        (Row("quantize-interface", QUANTIZED), Row("transpose-interface", LAYOUTS)),
+    ),
     Phase(
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
@@ -252,7 +258,7 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         "plan",
         "order and offsets: one workspace of known size",
-        (Row("plan-memory", io="{io}", alignment="{vector_bytes}", threads="{threads}"),),
+        (Row("plan-memory", io="{io_place}", alignment="{vector_bytes}", threads="{threads}"),),
     ),
     Phase(
         "loops",

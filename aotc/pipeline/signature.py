@@ -39,7 +39,11 @@ class InProcessOptions(TypedDict, total=False):
     runtime: Annotated[Literal["c", "host"], "who calls it: bare C, or the host executor"]
     workspace: Annotated[Literal["internal", "caller"], "the arena is a static array, or the caller's"]
     weights: Annotated[Literal["embedded", "external", "caller"], "in the file, in NAME.weights.bin, or the caller's"]
-    io: Annotated[Literal["caller", "workspace"], "inputs and outputs are the caller's, or at offsets of the workspace"]
+    io: Annotated[
+        Literal["caller", "workspace", "quantized", "workspace,quantized"],
+        "inputs and outputs are the caller's, or at offsets of the workspace; quantized: as integers, where the model "
+        "quantises them first and dequantises them last",
+    ]
     executor: Annotated[
         Literal["aot", "vm"], "the entry is compiled to code, or to bytecode that a machine runs (docs/vm.md)"
     ]
@@ -97,6 +101,18 @@ class InProcessOptions(TypedDict, total=False):
         'keep outputs as inputs of the next call: {"h_out": "h_in"}',
         "OUTPUT=INPUT",
         "keep an output inside, as an input of the next call; callers see neither (docs/state.md)",
+    ]
+    input_layouts: Annotated[
+        Mapping[str, str],
+        'axes of inputs as callers have them: {"x": "nhwc"}',
+        "INPUT=LAYOUT",
+        "the axes of an input as callers have them: nhwc, nwc, ndhwc, nchw, ncw or ncdhw",
+    ]
+    output_layouts: Annotated[
+        Mapping[str, str],
+        'axes of outputs as callers have them: {"y": "nhwc"}',
+        "OUTPUT=LAYOUT",
+        "the axes of an output as callers have them",
     ]
     max_constants: Annotated[Size, "what is computed of constants, or of nothing, in bytes (default: 256M)", "SIZE"]
     max_folded: Annotated[
@@ -189,12 +205,13 @@ def with_options(keywords: type) -> Callable[[Function], Function]:
 
 _WRITTEN: dict[str, Callable[[str], str]] = {
     "input_shapes": lambda text: f"({text.replace(',', ', ')}{'' if ',' in text else ','})",
-    "state": lambda text: f'"{text}"',
+    **dict.fromkeys(("state", "input_layouts", "output_layouts"), lambda text: f'"{text}"'),
 }
 """How values of entries are written that are not numbers."""
 
 _ENTRY = re.compile(
-    r"--(dim|input-shape|constant|state)(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?"
+    r"--(dim|input-shape|constant|state|input-layout|output-layout)"
+    r"(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?"
 )
 _FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([\w|.-]*[\w-]))?")
 _NAMES = frozenset(field.name for field in fields(CompileOptions))

@@ -50,8 +50,9 @@ _PASSES: Final = {
         "split-parallel-loops expand-math split-fma unroll-tiles select-instructions"
     ),
     "interface": (
-        "select-calling-convention mangle-symbols place-weights buffers-to-pointers lower-calls run-on-threads "
-        "add-reset add-selftest merge-kernels wrap-entry leave-entry profile-kernels"
+        "quantize-interface transpose-interface select-calling-convention mangle-symbols place-weights "
+        "buffers-to-pointers lower-calls run-on-threads add-reset add-selftest merge-kernels wrap-entry "
+        "leave-entry profile-kernels"
     ),
     "lower": "convert-entry-to-vm allocate-registers convert-to-llvm",
 }

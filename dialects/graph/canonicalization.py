@@ -25,6 +25,7 @@ from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matrices.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.packed.convolution.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
+from aotc.dialects.graph.packed.pack import UnpackOp
 from aotc.dialects.graph.patterns import Simplified, simplifies
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import schedule_of
@@ -70,6 +71,16 @@ def transpose_of_transpose(op: TransposeOp) -> Simplified:
 def transpose_of_unit_axes(op: TransposeOp) -> Simplified:
     """A transpose that only moves axes of extent 1 -> reshape"""
     return None if op.view_offset() is None else ReshapeOp.get(op.x, shape=shape_of(op.result))
+
+
+@simplifies(TransposeOp)
+def transpose_of_unpack(op: TransposeOp) -> Simplified:
+    """transpose(unpack(x)) whose elements lie as those of x -> reshape(x)"""
+    inner = producer(op.x, UnpackOp)
+    if inner is None or inner.layout.data.parts or math.prod(shape_of(inner.x)) != math.prod(shape_of(op.x)):
+        return None
+    layout, shape = inner.layout.data.permuted(op.ints("permutation")), shape_of(op.result)
+    return ReshapeOp.get(inner.x, shape=shape) if layout.keeps_order(shape) else None
 
 
 @simplifies(SliceOp)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from aotc.compiler.checking.interface import Interface
 from aotc.compiler.checking.quantized_reference import as_unsigned
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import UsageError
@@ -78,6 +79,7 @@ def reference_sequence(
     states: Sequence[StateInfo],
     constants: Mapping[str, KnownTensor] | None = None,
     labels: Mapping[str, Labels] | None = None,
+    interface: Interface | None = None,
 ) -> list[dict[str, Array]]:
     """The outputs of runs one after the other, each of which is given the `states` that the last one left.
 
@@ -87,7 +89,7 @@ def reference_sequence(
     state_values = first_values([state for state in states if state.name not in named])
     found: list[dict[str, Array]] = []
     for inputs in steps:
-        outputs = reference_outputs(session, {**inputs, **state_values}, constants, labels)
+        outputs = reference_outputs(session, {**inputs, **state_values}, constants, labels, interface)
         state_values = {state.name: outputs[state.output] for state in states}
         found.append(outputs)
     return found
@@ -103,9 +105,11 @@ def reference_outputs(
     inputs: Mapping[str, Array],
     constants: Mapping[str, KnownTensor] | None = None,
     labels: Mapping[str, Labels] | None = None,
+    interface: Interface | None = None,
 ) -> dict[str, Array]:
     """The outputs of an onnxruntime session by name; `constants` are inputs to it that the compiled model has not,
-    `labels` what the numbers stand for that this has for text and maps.
+    `labels` what the numbers stand for that this has for text and maps, `interface` how its inputs and outputs
+    differ from the model's.
 
     Raises UsageError where it cannot run, as on arrays of int4.
     """
@@ -115,6 +119,8 @@ def reference_outputs(
         name: np.array(tensor.values, dtypes.get(name)).reshape(tensor.shape)
         for name, tensor in (constants or {}).items()
     }
+    if interface is not None:
+        inputs = {name: interface.given(name, array, dtypes.get(name, "")) for name, array in inputs.items()}
     try:
         found = dict(zip(names, session.run(None, {**inputs, **known}), strict=True))
     except Exception as error:
@@ -122,4 +128,5 @@ def reference_outputs(
         what = f"onnxruntime cannot run the model{' on arrays of ' + ', '.join(dtypes) if dtypes else ''}"
         why = str(error).strip().partition("\n")[0]
         raise UsageError("failed-tool", what, why, "compare with recorded outputs: aotc run --outputs") from error
-    return {name: without_labels(value, (labels or {}).get(name, ())) for name, value in found.items()}
+    found = {name: without_labels(value, (labels or {}).get(name, ())) for name, value in found.items()}
+    return found if interface is None else {name: interface.computed(name, value) for name, value in found.items()}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from aotc.compiler.checking.interface import Interface
 from aotc.compiler.checking.reference import first_values
 from aotc.errors import UsageError
 from aotc.frontend import tflite
@@ -31,28 +32,36 @@ class Interpreter:
     run: _Run
     inputs: list[str]
     outputs: list[str]
+    dtypes: list[str]
+    """Of the inputs."""
 
-    def sequence(self, steps: Sequence[Mapping[str, Array]], states: Sequence[StateInfo]) -> list[dict[str, Array]]:
+    def sequence(
+        self, steps: Sequence[Mapping[str, Array]], states: Sequence[StateInfo], interface: Interface
+    ) -> list[dict[str, Array]]:
         """The outputs by name of calls one after the other, each of which is given the `states` that the last one
         left; those that are no inputs are variables, which the interpreter keeps."""
         states = [state for state in states if state.name in self.inputs]
         known, found = first_values(states), list[dict[str, Array]]()
         for inputs in steps:
             given = {**inputs, **known}
+            for name, dtype in zip(self.inputs, self.dtypes, strict=True):
+                given[name] = interface.given(name, given[name], dtype)
             outputs = dict(zip(self.outputs, self.run([given[name] for name in self.inputs]), strict=True))
             known = {state.name: outputs[state.output] for state in states}
-            found.append(outputs)
+            found.append({name: interface.computed(name, array) for name, array in outputs.items()})
         return found
 
 
 def interpreter(data: bytes) -> Interpreter:
     """The model in TFLite Micro's interpreter, or where that is not installed, or lacks an operator, in LiteRT's with
     its reference kernels. Raises UsageError where neither takes it."""
-    inputs, outputs = tflite.names_of(tflite.load_model(data))
+    model = tflite.load_model(data)
+    inputs, outputs = tflite.names_of(model)
+    dtypes = [model.graphs[0].tensors[place].dtype for place in model.graphs[0].inputs]
     whys: list[str] = []
     for kind, make in (("TFLite Micro", _micro), ("LiteRT's reference kernels", _lite)):
         try:
-            return Interpreter(kind, make(data, len(outputs)), inputs, outputs)
+            return Interpreter(kind, make(data, len(outputs)), inputs, outputs, dtypes)
         except ImportError as error:
             whys.append(f"{error.name} is not installed")
         except Exception as error:  # they have no common class

@@ -12,6 +12,7 @@ from aotc.compiler.dynamic.dispatch import Dispatcher
 from aotc.compiler.dynamic.interface import Array, Given, Interface
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.compiler.lowering import in_process_options
+from aotc.errors import UsageError
 from aotc.executor import CompiledModel
 from aotc.executor.graph_executor import GraphExecutor
 from aotc.executor.step import Step
@@ -61,6 +62,10 @@ class DynamicModel(GraphExecutor):
 
         with in_python_terms():
             chosen = in_process_options(**options)
+            if chosen.changes_interface:
+                what = "--io quantized or layouts of inputs and outputs with open shapes"
+                why = "arrays that arrive decide shapes as the model has them"
+                raise UsageError("option-conflict", what, why, "fix the shapes")
             recipe = Recipe(source, chosen)
             interface = Interface(*open_interface(recipe.model(), chosen.dims, chosen.input_shapes))
             self._dispatcher = Dispatcher(recipe, interface, buckets, max_shapes, on_compile)

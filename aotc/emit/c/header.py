@@ -119,6 +119,8 @@ def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) ->
     if tensor.scale is not None:
         macros["SCALE"] = float_literal(tensor.scale, F32)
         macros["ZERO_POINT"] = str(tensor.zero_point or 0)
+    if tensor.layout:
+        macros["LAYOUT"] = string_literal(tensor.layout)
     if tensor.labels:
         shown = (string_literal(each) if isinstance(each, str) else str(each) for each in tensor.labels)
         macros["NUM_LABELS"] = str(len(tensor.labels))

@@ -49,6 +49,8 @@ class Argument:
     labels = Field[tuple[str, ...] | tuple[int, ...]]("aot.labels")
     """Of an output of class labels, from `import` on: the text that each element is a position in, or for floats the
     keys of the maps that its rows are."""
+    layout = Field[str]("aot.layout")
+    """Of an input or output, from `import` on: the layout that callers have it in, where the model has another one."""
     offset = Field[int]("aot.offset")
     """Of a tensor in the workspace, as every state is, from `plan` on: where it is, in bytes."""
     shape = Field[tuple[int, ...]]("aot.shape")
@@ -92,7 +94,7 @@ class Argument:
             raise CompileError("invalid-contract", f"{name} is not an input or output")
         dtype = Argument.dtype.require(self, where)
         shape = Argument.shape.require(self, where)
-        more = self.scale, self.zero_point, self.offset, self.counted_axis, self.labels or ()
+        more = self.scale, self.zero_point, self.offset, self.counted_axis, self.labels or (), self.layout or ""
         return Tensor(name, dtype, io, shape, *more)
 
 
@@ -113,6 +115,8 @@ class Tensor:
     """Of an output of which only a part counts: the axis along which the output NAME_count says how much."""
     labels: tuple[str, ...] | tuple[int, ...] = ()
     """Of an output of class labels: what its elements, or of floats its columns, stand for."""
+    layout: str = ""
+    """Where callers have another one than the model."""
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,12 @@ class Layout:
         outer = next((dim for dim, extent in enumerate(shape) if extent > 1), self.rank)
         return order == sorted(order) and all(shape[dim] % self.block(dim) == 0 for dim in range(outer + 1, self.rank))
 
+    def permuted(self, permutation: Sequence[int]) -> Layout:
+        """The same order of elements for a tensor whose dimension i is dimension `permutation[i]` of the plain one; it
+        must have one part and one group."""
+        axes = (tuple(replace(mode, dim=permutation.index(mode.dim)) for mode in axis) for axis in self.axes)
+        return replace(self, axes=tuple(axes))
+
     # Indices
 
     def place(self, b: Builder, index: Sequence[Scalar], shape: Sequence[int]) -> list[Scalar]:

@@ -101,3 +101,24 @@ func.func @wide_views(%x: tensor<4x2xf32>, %q: tensor<4x2xi8>, %s: tensor<f32>, 
   %10 = graph.slice %9 {starts = array<i64: 0, 1>, steps = array<i64: 1, 1>, shape = array<i64: 1, 2>} : (tensor<1x3xf32>) -> tensor<1x2xf32>
   func.return %1, %3, %5, %7, %8, %10 : tensor<8xf32>, tensor<2x2xf32>, tensor<2x2x2xf32>, tensor<4x2xf32>, tensor<8xf32>, tensor<1x2xf32>
 }
+
+// A transpose of blocks of channels back to where they lie is a view; two blocks stay, an incomplete one, and an order
+// that is another one.
+// CHECK-LABEL: func.func @unpacked
+// CHECK-NEXT: [[X:%.*]] = graph.unpack %x
+// CHECK-NEXT: graph.reshape %x {shape = array<i64: 1, 2, 3, 8>}
+// CHECK-NEXT: graph.unpack %y
+// CHECK-NEXT: graph.transpose
+// CHECK-NEXT: graph.unpack %z
+// CHECK-NEXT: graph.transpose
+// CHECK-NEXT: graph.transpose [[X]]
+func.func @unpacked(%x: tensor<1x1x2x3x8xi8>, %y: tensor<1x2x2x3x8xi8>, %z: tensor<1x1x2x3x8xi8>) -> (tensor<1x2x3x8xi8>, tensor<1x2x3x16xi8>, tensor<1x2x3x6xi8>, tensor<1x3x2x8xi8>) {
+  %0 = graph.unpack %x {layout = #graph.layout<channels (d0, d1 floordiv 8, d2, d3, d1 mod 8)>, shape = array<i64: 1, 8, 2, 3>} : (tensor<1x1x2x3x8xi8>) -> tensor<1x8x2x3xi8>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x8x2x3xi8>) -> tensor<1x2x3x8xi8>
+  %2 = graph.unpack %y {layout = #graph.layout<channels (d0, d1 floordiv 8, d2, d3, d1 mod 8)>, shape = array<i64: 1, 16, 2, 3>} : (tensor<1x2x2x3x8xi8>) -> tensor<1x16x2x3xi8>
+  %3 = graph.transpose %2 {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x16x2x3xi8>) -> tensor<1x2x3x16xi8>
+  %4 = graph.unpack %z {layout = #graph.layout<channels (d0, d1 floordiv 8, d2, d3, d1 mod 8)>, shape = array<i64: 1, 6, 2, 3>} : (tensor<1x1x2x3x8xi8>) -> tensor<1x6x2x3xi8>
+  %5 = graph.transpose %4 {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x6x2x3xi8>) -> tensor<1x2x3x6xi8>
+  %6 = graph.transpose %0 {permutation = array<i64: 0, 3, 2, 1>} : (tensor<1x8x2x3xi8>) -> tensor<1x3x2x8xi8>
+  func.return %1, %3, %5, %6 : tensor<1x2x3x8xi8>, tensor<1x2x3x16xi8>, tensor<1x2x3x6xi8>, tensor<1x3x2x8xi8>
+}
