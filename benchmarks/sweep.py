@@ -1,4 +1,5 @@
-"""Sweeps over sizes beside ONNX Runtime and OpenVINO on one core; each family is a section of sweeps.md.
+"""Sweeps over sizes beside ONNX Runtime and OpenVINO on one core; each family on vectors of a size is a section of
+sweeps.md.
 
     python benchmarks/sweep.py FAMILY .. [--only TEXT] [--rounds 5] [--seconds 0.02] [--cpu 1] [--dry]
 
@@ -43,7 +44,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Point]]] = {
     "convolutions": convolutions,
     "integers": integers,
 }
-"""By the title of their section."""
+"""By the beginning of the titles of their sections."""
 OURS = {accuracy: CompileOptions(accuracy=accuracy) for accuracy in ("fast", "strict")}
 THEIRS = ("onnxruntime", "openvino")
 MOST = 0.95
@@ -97,15 +98,20 @@ def measure(point: Point, rounds: int, seconds: float, cpu: int) -> Measured:
     return Measured(point, found)
 
 
+def title_of(family: str) -> str:
+    """The title of a family's section on this machine."""
+    vectors: dict[str, Any] = lookup("host").as_json()["vectors"] or {}
+    return f"{family}, vectors of {8 * vectors.get('width', 0)} bits"
+
+
 def section(title: str, results: Sequence[Measured]) -> str:
     """A family's part of the page: its best and worst ratios, then all."""
     known = [max(ratios) for each in results if (ratios := each.ratios)]
     above = sum(ratio > MOST for ratio in known)
-    vectors: dict[str, Any] = lookup("host").as_json()["vectors"] or {}
     sizes = ", ".join(f"{level.upper()} {size >> 10} KiB" for level, size in sorted(caches().items()))
     versions = ", ".join(f"{name} {PEERS[name].version()}" for name in THEIRS)
     about = (
-        f"{model_name() or 'unknown processor'}, vectors of {8 * vectors.get('width', 0)} bits, {sizes}; {versions};"
+        f"{model_name() or 'unknown processor'}, {sizes}; {versions};"
         f" {datetime.date.today():%d %B %Y}. {len(results)} points, {above} above {MOST} of the best peer;"
         f" geometric mean {statistics.geometric_mean(known):.2f}."
     )
@@ -117,7 +123,9 @@ def write(title: str, text: str) -> None:
     """Put a section in the page, in place of the one with its title."""
     head, *sections = re.split("^(?=## )", PAGE.read_text(), flags=re.MULTILINE)
     parts = {each.splitlines()[0].removeprefix("## "): each for each in sections} | {title: text}
-    ordered = [parts[name].rstrip() + "\n" for name in FAMILIES if name in parts]
+    families = list(FAMILIES)
+    titles = sorted(parts, key=lambda each: (families.index(each.partition(",")[0]), each))
+    ordered = [parts[name].rstrip() + "\n" for name in titles]
     PAGE.write_text("\n".join([head.rstrip() + "\n", *ordered]))
 
 
@@ -133,14 +141,14 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ["AOTC_CACHE_DIR"] = ""
     np.seterr(all="ignore")
-    for title in arguments.families:
+    for family in arguments.families:
         results: list[Measured] = []
-        for point in FAMILIES[title]():
+        for point in FAMILIES[family]():
             if arguments.only in point.name:
                 results.append(measure(point, arguments.rounds, arguments.seconds, arguments.cpu))
                 print(results[-1].row(), flush=True)
         if results and not (arguments.only or arguments.dry):
-            write(title, section(title, results))
+            write(title_of(family), section(title_of(family), results))
 
 
 if __name__ == "__main__":
