@@ -149,8 +149,10 @@ def _mean(
     return g.quantized(after(g.op(ReduceOp, x, kind=kind, axes=axes, keepdims=keepdims)), scales[1])
 
 
-def _pool(g: Graph, size: int = 2, pads: int = 0, scale: float = 0.5, to: Attribute = i8, **given: Any) -> SSAValue:
-    x = g.real(g.x(1, 1, 4, kind=to), 0.5)
+def _pool(
+    g: Graph, size: int = 2, pads: int = 0, scale: float = 0.5, to: Attribute = i8, point: Given = None, **given: Any
+) -> SSAValue:
+    x = g.real(g.x(1, 1, 4, kind=to), 0.5, point)
     window = {"kernel": [size], "strides": [1], "pads": [pads] * 2, "dilations": [1]}
     return g.quantized(g.op(AveragePoolOp, x, **window | given), scale, to=to)
 
@@ -164,6 +166,11 @@ MEANS: dict[str, Case] = {
     "an axis": (lambda g: _mean(g, 1, 2, 2, 2, axes=[3]), FLOAT),
     "odd numbers have no middle": (lambda g: _mean(g, 1, 2, 2, 3, axes=[3]), MEAN),
     "nothing": (lambda g: _mean(g, 2, 2, axes=[], scales=(0.5, 1.0)), FLOAT),
+    "floats": (
+        lambda g: g.quantized(g.op(ReduceOp, g.x(1, 2, 2, 2, kind=f32), kind="mean", axes=[2, 3], keepdims=True)),
+        "reduce quantize",
+    ),
+    "windows with a zero point": (lambda g: _pool(g, 3, point=np.int8(3)), "sum_pool requantize"),
     "a sum": (lambda g: _mean(g, 1, 2, 2, 2, kind="sum"), FLOAT),
     "no elements": (lambda g: _mean(g, 1, 2, 0, 2), FLOAT),
     "2^15 elements": (lambda g: _mean(g, 1, 1, 1, 1 << 15), MEAN),

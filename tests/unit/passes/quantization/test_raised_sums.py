@@ -356,11 +356,16 @@ def test_sums_fit_32_bits(last: int, bias: int, fits: bool) -> None:
 
 
 def test_new_weights_have_the_names_of_the_old_ones() -> None:
-    graph_of = {}
-    for point in (None, np.int8(1)):
-        _, graph = raised(
-            lambda g, point=point: _matmul(g, g.real(g.x(1, 4)), g.real(np.ones((4, 256), np.int8), 0.5, point))
-        )
+    """Or that of weights, where they are computed."""
+    ones = np.ones((256, 4), np.int8)
+    weights: list[Callable[[Graph], SSAValue]] = [
+        lambda g: g.real(ones.T.copy(), 0.5),
+        lambda g: g.real(ones.T.copy(), 0.5, np.int8(1)),
+        lambda g: g.real(g.op(TransposeOp, ones, permutation=[1, 0]), 0.5),
+    ]
+    names: list[str] = []
+    for weight in weights:
+        _, graph = raised(lambda g, weight=weight: _matmul(g, g.real(g.x(1, 4)), weight(g)))
         product = next(op for op in graph.block.ops if isinstance(op, MatMulOp))
-        graph_of[point is None] = str(key_of(product.rhs)).partition("_")[0]
-    assert graph_of == {True: "c", False: "c"}
+        names.append(str(key_of(product.rhs)).partition("_")[0])
+    assert names == ["c", "c", "weight"]
