@@ -213,6 +213,33 @@ def test_sums_along_another_axis_need_all_channels() -> None:
     assert channels(module, RequantizeOp) == [8] and FOLDED_CHANNELS.get(module) is None
 
 
+READERS: dict[str, Callable[[Network, SSAValue], SSAValue]] = {
+    "nothing": lambda n, v: v,
+    "a bias": lambda n, v: n.add(AddOp.get(v, n.constant(n.bias(6)))),
+    "a bias on the left": lambda n, v: n.add(AddOp.get(n.constant(n.bias(6)), v)),
+    "a bias of more axes": lambda n, v: n.add(AddOp.get(v, n.constant(n.bias(6)[None]))),
+    "a bias, and itself": lambda n, v: n.add(AddOp.get(n.add(AddOp.get(v, n.constant(n.bias(6)))), v)),
+    "itself": lambda n, v: n.add(AddOp.get(v, v)),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_constants_add_is_in_the_bias_that_is_there(name: str) -> None:
+    """Or in one of its own: channels of -100 where the zero point is -128."""
+    network = Network(0)
+    x = network.requantize(network.conv(network.input, 8), point=-100, low=-100)
+    x = network.add(ReshapeOp.get(x, shape=[1, 200]))
+    module = network.module(READERS[name](network, network.product(x, 6, biased=False)))
+    before = module.clone()
+    FoldChannelsPass().apply(network.ctx, module)
+    module.verify()
+    for image in inputs(shape_of(network.input), 0)[2:]:
+        wanted, found = (evaluated(each, network.store, image)[0] for each in (before, module))
+        assert np.array_equal(wanted, found)
+    sums = [sum(isinstance(op, AddOp) for op in each.walk()) for each in (before, module)]
+    assert channels(module, RequantizeOp) == [4] and sums[1] - sums[0] == (name != "a bias")
+
+
 def test_sums_alone_keep_a_multiple_of_four() -> None:
     """Three channels and four of eight are seven."""
     network = Network(0)
