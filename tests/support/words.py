@@ -60,7 +60,7 @@ WORDS = {
         "dialects/(graph|builder|array|aot/tiles)|passes/(kernel|integers|fuse|schedule|loops|lower)|aotc/(ma|emit/c|"
         "executor|measuring|compiler|cli/veri|frontend/onnx/(importers|parts|symbolic|node|support))",
         "Step|step|steps",
-        'pair-steps|time steps?|(?<=[-"])steps|last step it|one step of',
+        'pair-steps|(frame|stacker)_step|time steps?|(?<=[-"])steps|last step it|one step of',
     ),
     "run": Word(
         "aotc|passes/(interface|memory)|tools",

@@ -59,6 +59,17 @@ def leading_zeros(x: Tensor) -> Tensor:
     return 1054 - right(x.cast(f64).emit("bit_cast", to=i64), 52)
 
 
+def bit_length(x: Tensor) -> Tensor:
+    """The place of the highest bit, from 1, of integers without sign."""
+    found = x.scalar(0)
+    for half in (x.dtype.itemsize * 4 >> halving for halving in range(6)):
+        if half:
+            high = right(x, half)
+            is_high = high > 0
+            x, found = is_high.choose(high, x), found + is_high.cast(x.kind) * half
+    return found + x
+
+
 def reciprocal_of_one_plus(a: Tensor) -> Tensor:
     """1 / (1 + a) of 0 to 1, both without integer bits: three rounds of Newton's method."""
     half = right(a + (MOST + 1), 1)

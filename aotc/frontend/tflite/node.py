@@ -193,7 +193,7 @@ class Node(Emitter):
             if value.known is not None and value.constant is not None:
                 value.last = value.constant(value.known)
             elif value.is_memory:
-                return Memory(self, value.tensor, (id(value.tensor), ""))().value
+                return self.memory_of(value.tensor)().value
             elif value.handle is not None:
                 self.fail("unsupported-type", f"it is given the variable {value.handle.name!r}", "and takes tensors")
             else:
@@ -264,6 +264,10 @@ class Node(Emitter):
         """An input that the operator changes."""
         tensor = self.declared(position).tensor
         self.require(tensor.is_variable, "invalid-model", f"input {position}, the state, is no variable tensor")
+        return self.memory_of(tensor)
+
+    def memory_of(self, tensor: file.Tensor) -> Memory:
+        """A variable tensor."""
         return Memory(self, tensor, (id(tensor), ""))
 
     def memory(self, what: str, shape: Sequence[int], dtype: str) -> Memory:
