@@ -12,6 +12,7 @@ import onnx
 from fuzz.catalogue import draw
 from fuzz.damage_caches import damaged_cache
 from fuzz.damage_ir import damaged_ir
+from fuzz.damage_lite import damaged_lite_model
 from fuzz.damage_models import damaged_model
 from fuzz.drafts import Specimen
 from fuzz.extremes import draw_extreme
@@ -40,8 +41,9 @@ DRAWN: dict[str, Callable[[int], Specimen]] = {"models": draw, "extremes": draw_
 CASES: dict[str, tuple[Case, float]] = {
     "models": (model, 0.5),
     "extremes": (extreme, 0.1),
-    "damaged models": (damaged_model, 0.2),
-    "damaged IR": (damaged_ir, 0.15),
+    "damaged models": (damaged_model, 0.15),
+    "damaged .tflite files": (damaged_lite_model, 0.1),
+    "damaged IR": (damaged_ir, 0.1),
     "damaged caches": (damaged_cache, 0.05),
 }
 """Kind -> its case, and its share of the time."""

@@ -23,7 +23,14 @@ from fuzz.models import Failure, check
 from fuzz.oracle import Array, Part, Refused
 from fuzz.routes import DEFAULT, Route, Wrong, compared
 
-SLICE = {"models": 40, "extremes": 40, "damaged models": 60, "damaged IR": 30, "damaged caches": 8}
+SLICE = {
+    "models": 40,
+    "extremes": 40,
+    "damaged models": 60,
+    "damaged .tflite files": 60,
+    "damaged IR": 30,
+    "damaged caches": 8,
+}
 """How many cases of each kind are part of `make test`."""
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aotc.errors import CompileError
 from aotc.model.weight_store import Array
 
 _LEAST, _MOST = -(2**31), 2**31 - 1
@@ -30,6 +31,9 @@ class Multiplier:
         factors = np.floor(np.abs(mantissas) * 2.0**31 + 0.5) * np.sign(mantissas)
         full = factors == 2.0**31
         factors, exponents = np.where(full, factors / 2, factors), exponents + full
+        if not bool((exponents <= 31).all() and np.isfinite(factors).all()):
+            what = "its scales make factors beyond 2^31"
+            raise CompileError("unsupported-type", what, "integers are multiplied by them")
         gone = exponents < -31
         return Multiplier(np.where(gone, 0, factors).astype(np.int64), np.where(gone, 0, exponents).astype(np.int64))
 

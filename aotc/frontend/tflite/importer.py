@@ -26,12 +26,13 @@ from aotc.dialects.constants import constant_op
 from aotc.dialects.dtypes import dtype_name, element_type
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import YieldOp
-from aotc.errors import AotcError, CompileError, OutOfMemoryError, Problem, gathered, warn
+from aotc.errors import AotcError, CompileError, InternalError, OutOfMemoryError, Problem, gathered, warn
 from aotc.frontend.emitter import Tensor, erase_unused, location, name_value
 from aotc.frontend.tflite import file
 from aotc.frontend.tflite.node import Calls, First, Handle, Node, Value
 from aotc.frontend.tflite.registry import IMPORTERS, MOVING, REMEMBERING, Result, load_importers
 from aotc.frontend.tflite.states import States
+from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED
 from aotc.model.naming import c_identifier, distinct_names
 from aotc.model.weight_store import Array, WeightStore
@@ -292,10 +293,15 @@ class _Importer(Calls):
             node = self._node(operator, name, place, given)
             made = IMPORTERS[operator.code](node)
             values = list(made) if isinstance(made, Sequence) else [made]
+            node.require_outputs(len(values))
             for each, tensor, value in zip(outputs, node.results, values, strict=True):
                 self.values[each] = None if value is None else self._result(node, tensor, value)
+        except (InternalError, OutOfMemoryError):
+            raise
         except AotcError as error:
-            self.problems += [replace(each, node=each.node or name) for each in error.problems]
+            self.problems += [
+                replace(each, node=each.node or name, op_type=each.op_type or operator.code) for each in error.problems
+            ]
         except ShapeError as error:
             self.problems.append(Problem("invalid-node", str(error), node=name, op_type=operator.code))
         except MemoryError as error:
@@ -303,15 +309,18 @@ class _Importer(Calls):
             raise OutOfMemoryError("out-of-memory", what, str(error), node=name, op_type=operator.code) from error
         except Exception as error:
             logger.debug("importing %s (%s)", name, operator.code, exc_info=True)
-            what, fix = "the operator cannot be imported", "its options or tensors may be malformed"
-            why = f"{type(error).__name__}: {error}"
-            self.problems.append(Problem("invalid-node", what, why, fix, name, operator.code))
+            if (problem := extensions.problem_of(error)) is None:
+                raise extensions.internal_error(error, f"the import of {name!r} ({operator.code})") from error
+            self.problems.append(replace(problem, node=name, op_type=operator.code))
 
     def _unsupported(self, operator: file.Operator, outputs: Sequence[int]) -> Problem | None:
         """The problem of an operator that nothing gives a meaning to, or of a tensor of it."""
         if operator.code not in IMPORTERS:
-            what = f"the {'custom ' if operator.is_custom else ''}operator is not supported"
-            return Problem("unsupported-operator", what, fix="compute it outside of the model")
+            what, fix = "the operator is not supported", "compute it outside of the model"
+            if operator.is_custom:
+                what = "the custom operator is not supported"
+                fix = "install a package with an importer of it (entry point aotc.tflite_importers)"
+            return Problem("unsupported-operator", what, fix=fix)
         remembers = operator.code in REMEMBERING
         if not outputs and not remembers:
             return Problem("invalid-model", "it has no output", fix="make or download the model again")

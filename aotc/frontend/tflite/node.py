@@ -242,6 +242,18 @@ class Node(Emitter):
         """The same of one that is a list of integers, or one of them."""
         return [int(each) for each in self.array(position, what).reshape(-1)]
 
+    def integer_of(self, position: int, what: str) -> int:
+        """The same of one that is one integer."""
+        found = self.integers_of(position, what)
+        self.require(len(found) == 1, "invalid-value", f"{what} (input {position}) are {len(found)} numbers")
+        return found[0]
+
+    def rows_of(self, position: int, what: str) -> Array:
+        """The same of one that is rows of two integers, i64."""
+        found = self.array(position, what)
+        self.require(found.size % 2 == 0, "invalid-value", f"{what} (input {position}) are {found.size} numbers")
+        return found.reshape(-1, 2).astype(np.int64)
+
     def axis(self, position: int, axis: int, more: int = 0) -> int:
         """An axis of an input, and `more` that there are; counted from the end where it is negative."""
         rank = len(self.declared(position).tensor.shape) + more
@@ -327,6 +339,11 @@ class Node(Emitter):
         if not holds:
             self.fail(kind, what, why)
 
+    def require_outputs(self, count: int) -> None:
+        """Fail unless there are so many outputs."""
+        found = len(self.results)
+        self.require(found == count, "invalid-model", f"it has {found} outputs, the operator gives {count}")
+
     def require_type(self, position: int, *dtypes: str) -> None:
         """Fail where an input has none of these element types."""
         kind = self.declared(position).tensor.kind
@@ -345,6 +362,7 @@ class Node(Emitter):
         if found is None or not found.is_single:
             what = f"the tensor {tensor.name!r} has no single scale"
             self.fail("unsupported-type", what, "the operator computes with one for all elements")
+        self.require(bool(found.scales.all()), "unsupported-type", f"the scale of the tensor {tensor.name!r} is 0")
         return np.float32(found.scales.reshape(-1)[0]), int(found.zero_points.reshape(-1)[0])
 
     def input_quantization(self, position: int) -> tuple[np.float32, int]:

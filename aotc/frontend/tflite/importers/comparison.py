@@ -70,7 +70,7 @@ def reduce_logical(node: Node) -> Tensor:
 @tflite_op("ARG_MAX", "ARG_MIN", moves=True)
 def arg_extreme(node: Node) -> Tensor:
     """The first place of the greatest or least."""
-    (axis,) = node.integers_of(1, "the axis")
+    axis = node.integer_of(1, "the axis")
     kind = node.op_type.removeprefix("ARG_").lower()
     found = node.tensor(0).emit("arg_reduce", kind=kind, axis=node.axis(0, axis), keepdims=False)
     return found.cast(node.to)

@@ -31,7 +31,7 @@ _MORE_WEIGHTS: dict[str, dict[str, tuple[str, ...]]] = {
 @tflite_op("CONV_2D")
 def conv_2d(node: Node) -> First:
     _require_one_form(node, 0, 2, "int64", "int32")
-    channels, (outputs, *kernel, inputs) = node.channels_first(0).shape[1], node.array(1, "the filter").shape
+    channels, (outputs, *kernel, inputs) = node.channels_first(0).shape[1], _filter(node)
     node.require(inputs > 0 and channels % inputs == 0, "invalid-shape", f"filters of {inputs} of {channels} channels")
     return _convolution(node, kernel, channels // inputs, (0, 3, 1, 2), [outputs, inputs, *kernel])
 
@@ -39,9 +39,16 @@ def conv_2d(node: Node) -> First:
 @tflite_op("DEPTHWISE_CONV_2D")
 def depthwise_conv_2d(node: Node) -> First:
     _require_one_form(node, 0, 2, "int64")
-    channels, (_, *kernel, outputs) = node.channels_first(0).shape[1], node.array(1, "the filter").shape
+    channels, (_, *kernel, outputs) = node.channels_first(0).shape[1], _filter(node)
     node.require(outputs % channels == 0, "invalid-shape", f"filters for {outputs} of {channels} channels")
     return _convolution(node, kernel, channels, (3, 0, 1, 2), [outputs, 1, *kernel])
+
+
+def _filter(node: Node) -> tuple[int, ...]:
+    """The shape of the filter."""
+    shape = node.array(1, "the filter").shape
+    node.require(len(shape) == 4, "invalid-shape", f"a filter of shape {list(shape)}", "it must have rank 4")
+    return shape
 
 
 def _convolution(

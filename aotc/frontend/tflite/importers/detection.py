@@ -15,6 +15,7 @@ from aotc.frontend.tflite.registry import tflite_op
 def detection_postprocess(node: Node) -> list[Tensor]:
     """Boxes, classes, scores and how many, zeros behind them: the best boxes by their best class, or with
     `use_regular_nms` those of each class by itself."""
+    node.require_outputs(4)
     for position in range(3):
         node.require_type(position, "float32")
     codes, scores = node.tensor(0), node.tensor(1)

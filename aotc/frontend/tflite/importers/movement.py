@@ -21,8 +21,7 @@ def reshape(node: Node) -> Tensor:
 
 @tflite_op("TRANSPOSE", moves=True)
 def transpose(node: Node) -> Tensor:
-    permutation = node.array(1, "the permutation")
-    return node.tensor(0).transpose([int(axis) for axis in permutation])
+    return node.tensor(0).transpose(node.integers_of(1, "the permutation"))
 
 
 @tflite_op("CONCATENATION", moves=True)
@@ -39,7 +38,7 @@ def concatenation(node: Node) -> Tensor | First:
 def pad(node: Node) -> Tensor | First:
     """With zeros, or what stands for them; PADV2 with the number that it is given."""
     (x,), ordered = node.alike(0)
-    amounts = node.array(1, "the pads").reshape(-1, 2).astype(np.int64)
+    amounts = node.rows_of(1, "the pads")
     if ordered is First:
         amounts = amounts[list(TO_FIRST)]
     if (value := node.optional(2)) is None:
@@ -57,7 +56,7 @@ _SYMMETRIC = 1
 def mirror_pad(node: Node) -> Tensor:
     """With what a mirror at the border shows."""
     x, skipped = node.tensor(0), 0 if node.option("Mode") == _SYMMETRIC else 1
-    for axis, (before, after) in enumerate(node.array(1, "the pads").reshape(-1, 2).tolist()):
+    for axis, (before, after) in enumerate(node.rows_of(1, "the pads").tolist()):
         extent = x.shape[axis]
         fits = min(before, after) >= 0 and max(before, after) <= extent - skipped
         node.require(fits, "invalid-value", f"{before} and {after} elements around {extent} of axis {axis}")
@@ -145,7 +144,7 @@ def _shares(node: Node, position: int, axis: int, sizes: Sequence[int]) -> list[
 @tflite_op("SPLIT", moves=True)
 def split(node: Node) -> list[Tensor]:
     """Equal shares of an axis, which is the first input."""
-    axis, count = node.axis(1, node.integers_of(0, "the axis")[0]), len(node.results)
+    axis, count = node.axis(1, node.integer_of(0, "the axis")), len(node.results)
     return _shares(node, 1, axis, [node.shape(1)[axis] // count] * count)
 
 
@@ -251,7 +250,7 @@ def batch_to_space_nd(node: Node) -> Tensor:
 
 def _blocks(node: Node, what: str) -> tuple[list[int], Array]:
     """The extents of a block, and for each two numbers."""
-    block, more = node.integers_of(1, "the block"), node.array(2, what).reshape(-1, 2).astype(np.int64)
+    block, more = node.integers_of(1, "the block"), node.rows_of(2, what)
     fits = len(block) == len(more) < len(node.shape(0)) and min(block, default=1) > 0
     node.require(fits and not (more < 0).any(), "invalid-value", f"a block of {block} with {what} {more.tolist()}")
     return block, more

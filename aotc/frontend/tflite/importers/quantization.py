@@ -19,6 +19,7 @@ def quantize(node: Node) -> Tensor | First:
     """Of real numbers: their quotient by the scale, the middle between two integers away from zero."""
     node.require_type(0, "float32", "int8", "uint8", "int16", "int32")
     scale, point = node.quantization(node.results[0])
+    node.require(node.results[0].dtype != "float32", "unsupported-type", "the result is float32, not of integers")
     low, high = integer_range(node.to)
     if (given := node.declared(0).tensor).dtype != "float32":
         own, zero = node.input_quantization(0)

@@ -42,6 +42,7 @@ def window(node: Node) -> Tensor:
 def auto_scale(node: Node) -> list[Tensor]:
     """Numbers shifted left until the greatest has 15 bits, and by how many bits; nothing but zeros by none."""
     node.require_type(0, "int16")
+    node.require_outputs(2)
     x = node.tensor(0).cast(i32)
     axes = list(range(len(x.shape)))
     most = x.emit("abs").reduce("max", axes, keepdims=False)
@@ -213,6 +214,7 @@ def delay(node: Node) -> Tensor:
 @tflite_op("SignalFramer", moves=True)
 def framer(node: Node) -> list[Tensor]:
     """Frames that overlap, and whether all of them are complete; one that is not is undefined."""
+    node.require_outputs(2)
     x, size, stride = _rows(node, "int16"), node.custom_count("frame_size", 1), node.custom_count("frame_step", 1)
     rows, extent = x.shape
     is_whole = stride <= size and extent % stride == 0
@@ -241,6 +243,7 @@ def framer(node: Node) -> list[Tensor]:
 def stacker(node: Node) -> list[Tensor]:
     """The last frames side by side, before the first one that one again, and whether there are enough for the next
     stack; one that is not complete is undefined."""
+    node.require_outputs(2)
     x = _rows(node, "int16")
     channels, stride = node.custom_count("num_channels", 1), node.custom_count("stacker_step", 1)
     left, right = (node.custom_count(f"stacker_{side}_context") for side in ("left", "right"))

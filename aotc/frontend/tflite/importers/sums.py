@@ -34,7 +34,7 @@ def add_n(node: Node) -> Tensor | First:
 def cumsum(node: Node) -> Tensor:
     """Running sums; of integers each begins with minus the zero point."""
     node.require_type(0, "float32", "int8", "int32", "int64")
-    (axis,) = node.integers_of(1, "the axis")
+    axis = node.integer_of(1, "the axis")
     ends = {"exclusive": bool(node.option("Exclusive")), "reverse": bool(node.option("Reverse"))}
     x, more = node.tensor(0), {"kind": "sum", "axis": node.axis(0, axis), **ends}
     if not node.is_quantized:
