@@ -30,6 +30,8 @@ UNIVERSES = "xdsl.universe"
 """Dialects, passes and targets: each entry is a `Universe` of xDSL."""
 IMPORTERS = "aotc.onnx_importers"
 """ONNX operators: each entry is a module that uses `onnx_op`."""
+TFLITE_IMPORTERS = "aotc.tflite_importers"
+"""Custom operators of TensorFlow Lite: each entry is a module that uses `tflite_op`."""
 PIPELINES = "aotc.pipelines"
 """Pipelines at the end of a phase: each entry is the text of one, its name that of the phase."""
 KERNELS = "aotc.kernels"
@@ -43,7 +45,7 @@ LOADERS = "aotc.loaders"
 INSPECTORS = "aotc.inspectors"
 """Views of artefacts: each entry is a function from an artefact to text; its name says of which (`CODEGEN.METHOD` or
 `.SUFFIX.METHOD`)."""
-GROUPS = (UNIVERSES, IMPORTERS, PIPELINES, KERNELS, CODEGENS, TARGETS)
+GROUPS = (UNIVERSES, IMPORTERS, TFLITE_IMPORTERS, PIPELINES, KERNELS, CODEGENS, TARGETS)
 """Groups that decide what a model is compiled to."""
 
 _OURS = ("aotc", "xdsl")

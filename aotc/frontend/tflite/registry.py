@@ -6,20 +6,27 @@ An importer is a function of a `Node` that emits graph operations and returns th
     @tflite_op("RELU")
     def relu(node: Node) -> Results:
         ...
+
+A package from outside adds custom operators, by their names, through the entry point group `aotc.tflite_importers` (a
+module that uses `tflite_op`).
 """
 
 from __future__ import annotations
 
 import pkgutil
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint
+from types import ModuleType
 from typing import TypeAlias, TypeVar
 
 from xdsl.ir import SSAValue
 
 from aotc.frontend.emitter import Tensor
 from aotc.frontend.tflite.node import First, Handle, Node
+from aotc.model import extensions
 
 Result: TypeAlias = "SSAValue | Tensor | First | Handle | None"
 Results: TypeAlias = "Result | Sequence[Result]"
@@ -28,6 +35,9 @@ F = TypeVar("F", bound=Importer)
 
 IMPORTERS: dict[str, Importer] = {}
 """Operator -> importer; filled by importing the modules of `importers/`."""
+
+_registered: list[tuple[str, Importer]] = []
+"""All that were ever registered, in order."""
 
 MOVING: set[str] = set()
 """Operators whose elements are those of operands, whatever real numbers these stand for."""
@@ -45,6 +55,7 @@ def tflite_op(*codes: str, moves: bool = False, remembers: bool = False) -> Call
 
     def register(importer: F) -> F:
         IMPORTERS.update(dict.fromkeys(codes, importer))
+        _registered.extend((code, importer) for code in codes)
         MOVING.update(codes if moves else ())
         REMEMBERING.update(codes if remembers else ())
         return importer
@@ -54,7 +65,15 @@ def tflite_op(*codes: str, moves: bool = False, remembers: bool = False) -> Call
 
 @cache
 def load_importers() -> None:
-    """Fill the table: every module of `importers/`."""
+    """Fill the table: every module of `importers/`, then every installed extension that loads."""
     importers = import_module(f"{__package__}.importers")
     for module in pkgutil.iter_modules(importers.__path__, f"{importers.__name__}."):
         import_module(module.name)
+    extensions.load_all(extensions.TFLITE_IMPORTERS, _check)
+    if extensions.broken():  # what modules registered before they failed goes, too
+        IMPORTERS.clear()
+        IMPORTERS.update({code: each for code, each in _registered if each.__module__ in sys.modules})
+
+
+def _check(point: EntryPoint, loaded: object) -> str | None:
+    return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is not a module"

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from lite_model import Graph, write
 from onnx import TensorProto, helper
 
 import aotc
 from aotc.errors import CompileError
 from aotc.frontend.onnx import registry
+from aotc.frontend.tflite import registry as lite_registry
 from aotc.model import extensions
 from aotc.passes.kernel import scalar_cost, strategy
 from aotc.pipeline import phases, universe
@@ -112,6 +114,7 @@ Install = Callable[..., None]
 
 
 def _forget() -> None:
+    lite_registry.load_importers.cache_clear()
     for cached in (universe.multiverse, registry.load_importers, phases.make_passes, phases._extensions):  # pyright: ignore[reportPrivateUsage]
         cached.cache_clear()
     strategy.registered.cache_clear()
@@ -124,8 +127,10 @@ def _forget() -> None:
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Install]:
     """Install a package of one module for the length of a test, as pip would."""
-    registry.load_importers()
-    importers, modules = dict(registry.IMPORTERS), set(sys.modules)
+    tables = registry, lite_registry
+    for table in tables:
+        table.load_importers()
+    importers, modules = [dict(table.IMPORTERS) for table in tables], set(sys.modules)
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(str(site))
@@ -140,14 +145,16 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Instal
         _forget()
 
     yield add
-    registry.IMPORTERS.clear()
-    registry.IMPORTERS.update(importers)
+    for table, given in zip(tables, importers, strict=True):
+        table.IMPORTERS.clear()
+        table.IMPORTERS.update(given)  # pyright: ignore[reportCallIssue, reportArgumentType]
     for name in set(sys.modules) - modules:
         if str(site) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
     monkeypatch.undo()
     _forget()
-    registry.load_importers()
+    for table in tables:
+        table.load_importers()
 
 
 def model(*nodes: onnx.NodeProto, shape: tuple[int, ...] = (3, 50), weights: object = None) -> onnx.ModelProto:
@@ -232,6 +239,31 @@ def test_what_a_broken_package_registered_is_gone(install: Install) -> None:
     text = "from aotc.frontend.onnx.registry import onnx_op\n@onnx_op('Relu')\ndef relu(node): raise KeyError\n1 / 0\n"
     install("wrong-package", "wrong_ops", text, {"aotc.onnx_importers": "wrong = wrong_ops"})
     check(model(RELU), lambda x: np.maximum(x, 0), (3, 50))
+
+
+def test_custom_operators_of_tflite_come_from_packages(install: Install) -> None:
+    """One that works, one whose code fails, and what a package that does not load registered."""
+    lines = ["from aotc.frontend.tflite.registry import tflite_op", "@tflite_op('Twice')"]
+    lines += ["def twice(node): return node.tensor(0) * 2", "@tflite_op('Fails')", "def fails(node): raise KeyError"]
+    install("lite-package", "lite_ops", "\n".join(lines), {"aotc.tflite_importers": "lite = lite_ops"})
+    text = f"{lines[0]}\n@tflite_op('NEG')\ndef neg(node): raise KeyError\n1 / 0\n"
+    install("wrong-package", "wrong_ops", text, {"aotc.tflite_importers": "wrong = wrong_ops"})
+    x = np.arange(3, dtype=np.float32)
+    for code, expected in (("Twice", 2 * x), ("NEG", -x)):
+        np.testing.assert_array_equal(aotc.compile(_lite(code))({"x": x})["y"], expected)
+    with pytest.raises(CompileError, match="lite-package") as caught:
+        aotc.compile(_lite("Fails"))
+    assert [(each.id, each.node, each.op_type) for each in caught.value.problems] == [("broken-package", "y", "Fails")]
+    with pytest.raises(CompileError, match=r"aotc\.tflite_importers"):
+        aotc.compile(_lite("Nobody"))
+
+
+def _lite(code: str) -> bytes:
+    graph = Graph()
+    for name in ("x", "y"):
+        graph.tensor(name, (3,), "float32")
+    graph.op(code, ["x"], ["y"])
+    return write([graph.ends(["x"], ["y"])])
 
 
 def test_an_operator_that_nobody_has_without_broken_packages() -> None:
