@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -207,6 +208,13 @@ def summary(info: ModelInfo) -> list[str]:
         f"flash  {footprint.flash_bytes:>12,} bytes "
         f"(code {footprint.text_bytes:,}, {weights}other {other:,}; {footprint.target}{what})"
     )
+    if (goal := info.flash_goal) is not None:
+        forms = Counter(each.form for each in info.kernels)
+        lines.append(
+            f"budget {goal.allowed:>12,} bytes (kernels: {forms['small']} small, {forms['shared']} shared, {forms['']} "
+            f"fast; about {goal.instructions:.2f} times the instructions of fast ones, which take "
+            f"{goal.fast_bytes:,} bytes; at least {goal.least_bytes:,} bytes, {goal.least_instructions:.2f} times)"
+        )
     if not footprint.functions:
         return lines
     path = " > ".join(_plain(info, symbol) for symbol in footprint.stack_path)

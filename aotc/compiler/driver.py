@@ -26,6 +26,7 @@ from aotc.pipeline.signature import FileOptions, InProcessOptions, in_python_ter
 if TYPE_CHECKING:
     from aotc.compiler.dynamic.model import DynamicModel
     from aotc.compiler.dynamic.specializing import Specialization
+    from aotc.emit.artifacts import Emission
     from aotc.executor import CompiledModel
     from aotc.model.artifacts import ArtifactSet
     from aotc.model.metadata import ModelInfo
@@ -165,16 +166,29 @@ def built(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None
 ) -> tuple[ArtifactSet, ModelInfo, tuple[PassTiming, ...]]:
     """`build` with ready options: the artefacts, their metadata, and how long each pass took."""
-    from aotc.emit.artifacts import Emission, emit
+    from aotc.emit.artifacts import emit
     from aotc.pipeline.portions import is_divided
 
     source = read_once(source, options)
-    compilation = lower(source, options, report, divided=is_divided(options))
-    Progress.of(compilation.ctx).phase("emit")
-    emission = Emission(compilation)
+    emission = _emission(source, options, report, divided=is_divided(options))
     with explained("what is written"):
-        check_budgets(compilation, emission.info)
-        return emit(emission), emission.info, tuple(compilation.timings)
+        check_budgets(emission.compilation, emission.info)
+        return emit(emission), emission.info, tuple(emission.compilation.timings)
+
+
+def _emission(
+    source: Source, options: CompileOptions, report: Callable[[str], None] | None = None, *, divided: bool = False
+) -> Emission:
+    """A model as it is compiled, with kernels in forms that fit the budget of flash."""
+    from aotc.compiler.fitting.flash import fitted
+    from aotc.emit.artifacts import Emission
+
+    def lowered(options: CompileOptions) -> Emission:
+        compilation = lower(source, options, report, divided=divided)
+        Progress.of(compilation.ctx).phase("emit")
+        return Emission(compilation)
+
+    return fitted(options, lowered)
 
 
 @with_options(FileOptions)
@@ -198,12 +212,9 @@ def compile_to(
 def measured(source: Source, options: CompileOptions) -> ModelInfo:
     """The metadata of a compilation that writes nothing: what the model costs. Raises BudgetError over a budget, else
     as `compile_to`."""
-    from aotc.emit.artifacts import Emission
-
-    compilation = lower(source, options)
-    info = Emission(compilation).info
-    check_budgets(compilation, info)
-    return info
+    emission = _emission(source, options)
+    check_budgets(emission.compilation, emission.info)
+    return emission.info
 
 
 @uncollected()

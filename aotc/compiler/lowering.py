@@ -16,7 +16,16 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import ReturnOp
 
 from aotc.compiler.origin import origin_of
-from aotc.dialects.aot.contract import TARGET, Argument, arguments_of, entry, results_of, set_arguments, set_results
+from aotc.dialects.aot.contract import (
+    FORMS,
+    TARGET,
+    Argument,
+    arguments_of,
+    entry,
+    results_of,
+    set_arguments,
+    set_results,
+)
 from aotc.dialects.dtypes import extended
 from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
@@ -104,6 +113,8 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         found = read_ir(source, options.start_at, options, new_context())
         found.store.most_computed, found.store.most_folded = options.max_constants, options.max_folded
     TARGET.set(found.module, options.target)
+    if options.forms is not None:
+        FORMS.set(found.module, options.forms)
     if found.origin is not None:  # IR knows of which model it is
         origin = replace(origin, model_sha256=found.origin.model_sha256)
     found.origin = origin

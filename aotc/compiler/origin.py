@@ -16,10 +16,21 @@ from aotc.pipeline.options import SINGULAR, CompileOptions, flag
 _ELSEWHERE: Final = ("name", "emit", "target")
 """Options that files say otherwise."""
 _NOTHING: Final = (
-    *("ram", "flash", "stack", "cc", "stop_after", "dump_phases", "print_ir_after_all", "verify_each", "time_passes"),
+    *(
+        "forms",
+        "ram",
+        "flash",
+        "stack",
+        "cc",
+        "stop_after",
+        "dump_phases",
+        "print_ir_after_all",
+        "verify_each",
+        "time_passes",
+    ),
     "jobs",
 )
-"""Options that decide nothing of the code."""
+"""Options that decide nothing of the code; flash only where forms of kernels were chosen for it."""
 _FILES: Final = ("selftest", "selftest_outputs")
 """Files whose content is in the code, and whose paths are nobody's business."""
 _LONGEST: Final = 64
@@ -41,9 +52,10 @@ def origin_of(source: Source, options: CompileOptions) -> Origin:
 def _spelled(options: CompileOptions) -> list[str]:
     """The options that decide the code and are not as by default, as on the command line. No path is among them."""
     default, found = CompileOptions(), list[str]()
+    decided = () if options.forms is None else ("flash",)
     for name, standard in vars(default).items():
         value = getattr(options, name)
-        if value == standard or name in (*_ELSEWHERE, *_NOTHING):
+        if value == standard or (name in (*_ELSEWHERE, *_NOTHING) and name not in decided):
             continue
         if name == "optimize":
             found.append(f"-O{value}")

@@ -64,6 +64,27 @@ class FoldedChannels:
 
 
 @dataclass(frozen=True)
+class KernelForms:
+    """The ONNX nodes of kernels that are `small`, which share functions, and of fast ones that are `shared`; all others
+    are fast, with functions of their own."""
+
+    small: tuple[str, ...]
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FlashGoal:
+    """A budget of flash by which forms of kernels were chosen: bytes that are `allowed`, that the model takes with fast
+    kernels, and with the smallest; instructions, by an estimate, as multiples of those of fast kernels."""
+
+    allowed: int
+    fast_bytes: int
+    least_bytes: int
+    instructions: float
+    least_instructions: float
+
+
+@dataclass(frozen=True)
 class BufferArgument:
     """A buffer that a kernel is called with: its name in C, dtype name, shape; an extent of the run time is -1."""
 
@@ -89,6 +110,8 @@ class KernelInfo:
     """The values it reads, in the order of its arguments; nothing where one function serves calls of several shapes."""
     outputs: tuple[BufferArgument, ...] = ()
     """The arguments that follow, which it writes: its results, then its scratch memory."""
+    form: str = ""
+    """In a budget of flash: "small", or "shared", where it is fast; empty: fast, and its own (`KernelForms`)."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +251,8 @@ class ModelInfo:
     """None where it is not known: of a module that was not compiled from a model."""
     weight_offsets: tuple[int, ...] = ()
     """Where in the blob of weights each begins, where the entry is given a table of their addresses in this order."""
+    flash_goal: FlashGoal | None = None
+    """None where no forms of kernels were chosen."""
     version: int = METADATA_VERSION
 
     @property
@@ -247,7 +272,9 @@ _UNSAID = {
     "counted_axis": None,
     "executor": "aot",
     "features": (),
+    "flash_goal": None,
     "folded_channels": (),
+    "form": "",
     "in_floats": (),
     "kept": False,
     "labels": (),

@@ -112,7 +112,8 @@ def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
         count = len(calls.get(symbol, ()))
         totals = sizes.workspace, sizes.io, sizes.constant
         ends = _buffers(kernel, "input"), _buffers(kernel, "output")
-        found.append(KernelInfo(symbol, nodes[symbol], count, *totals, codegen, *ends))
+        form = contract.form_of(contract.FORMS.get(module), nodes[symbol])
+        found.append(KernelInfo(symbol, nodes[symbol], count, *totals, codegen, *ends, form=form))
     return tuple(found)
 
 

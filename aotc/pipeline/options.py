@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from aotc.errors import Problem, UsageError
 from aotc.machines.targets import machine_of
@@ -17,6 +17,9 @@ from aotc.model.arguments import is_truth
 from aotc.model.conventions import LAYOUTS, default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED, MOST_FOLDED
+
+if TYPE_CHECKING:
+    from aotc.model.metadata import KernelForms
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf", "vm")
 """The values of `--emit`."""
@@ -46,7 +49,7 @@ SINGULAR = {
 }
 """Flags that are given once for each entry of a mapping, by field name."""
 
-INTERNAL = frozenset(("weights_apart",))
+INTERNAL = frozenset(("forms", "weights_apart"))
 """Fields of the options that the compiler sets itself."""
 
 MOST_THREADS = 64
@@ -129,6 +132,8 @@ class CompileOptions:
     weights_apart: bool = False
     """Of code in this process: each weight has an address of its own, so that what is compiled of one model for several
     shapes has weights in common. No choice of users."""
+    forms: KernelForms | None = None
+    """Forms of kernels that fit the budget of flash; None: fast ones, or with -Os small ones. No choice of users."""
     ram: int | None = None
     flash: int | None = None
     stack: int | None = None

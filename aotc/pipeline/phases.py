@@ -118,7 +118,11 @@ SPLIT = When(
 )
 ALONE = When("one thread", "--threads 1", lambda asked: asked.threads == 1)
 THREADS = When("threads", "--threads 2 or more", lambda asked: asked.threads > 1)
-SMALL = When("-Os", "", lambda asked: asked.optimize == "s")
+SHARED = When(
+    "with shared kernels",
+    "-Os, where --flash chooses forms of kernels, and -O1 on a core without vectors",
+    lambda asked: asked.is_small or asked.forms is not None or (asked.optimize == "1" and CORE.holds(asked)),
+)
 OFFLOAD = When("--offload", "with code generators from outside", lambda asked: bool(asked.offload))
 BYTECODE = When("bytecode", "--emit vm or --executor vm", lambda asked: asked.has_bytecode)
 MACHINE = When("--executor vm", "", lambda asked: asked.executor == "vm")
@@ -297,8 +301,8 @@ PHASES: tuple[Phase, ...] = (
             Row("run-on-threads", THREADS),
             Row("add-reset"),
             Row("add-selftest"),
-            Row("simplify-functions", SMALL),
-            Row("merge-kernels", SMALL),
+            Row("simplify-functions", SHARED),
+            Row("merge-kernels", SHARED),
             Row("wrap-entry", packed_wrapper="{packed_wrapper}"),
             Row("leave-entry", MACHINE),
             *_BY_FUNCTION,

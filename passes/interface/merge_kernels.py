@@ -3,7 +3,8 @@
 For code that is to be small: layers of one kind have kernels that are alike. Constants that differ are arguments of the
 calls, integers and floats; so are the extents of buffers, which are then of one axis. What decides what a loop costs
 (its stride, divisors, distances of shifts) must be equal, and so must be all else. Kernels stay apart where passing the
-arguments would take more instructions than a body has, and where something else than a call refers to them.
+arguments would take more instructions than a body has, and where something else than a call refers to them. Where
+kernels have forms of their own (`aot.forms`), those that are neither small nor shared stay apart, too.
 
 Before:
 ```mlir
@@ -39,9 +40,20 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import BufferOp, WordLoadOp
-from aotc.dialects.aot.contract import NOTES, PARAMETERS, Argument, Sizes, append_argument, kernels, set_sizes, sizes_of
+from aotc.dialects.aot.contract import (
+    FORMS,
+    NOTES,
+    PARAMETERS,
+    Argument,
+    Sizes,
+    append_argument,
+    form_of,
+    kernels,
+    set_sizes,
+    sizes_of,
+)
 from aotc.dialects.attributes import nested
-from aotc.model.locations import fuse_locations
+from aotc.model.locations import fuse_locations, node_names
 
 _Column: TypeAlias = tuple[Attribute, ...]
 """A constant in each of several functions."""
@@ -75,9 +87,12 @@ class MergeKernelsPass(ModulePass):
         symbols = (each for value in given for each in nested(value) if isinstance(each, builtin.SymbolRefAttr))
         mentioned = Counter(symbol.string_value() for symbol in symbols)
         groups: defaultdict[Hashable, list[_Form]] = defaultdict(list)
+        forms = FORMS.get(op)
         for function in kernels(op):
             name = function.sym_name.data
             is_private = function.sym_visibility == builtin.StringAttr("private")
+            if forms is not None and not form_of(forms, node_names(function.location)):
+                continue
             if is_private and not function.is_declaration and mentioned[name] == len(calls[name]):
                 form = _Form(function, calls[name])
                 groups[form.key].append(form)

@@ -2,7 +2,7 @@
 
 For an anchor its strategies propose one each (`KernelStrategy.schedule`), and the cheapest is taken. A kernel without
 one, which `outline-kernels` makes of elementwise operations and data movement, gets a schedule as a function. What has
-a schedule keeps it.
+a schedule keeps it. On a core without vectors that of a node whose form is small (`aot.forms`) is for small code.
 
 Before, with `choose-schedule{target=x86-64-v4}`:
 ```mlir
@@ -24,12 +24,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import SCHEDULE, is_kernel, target_of
+from aotc.dialects.aot.contract import FORMS, SCHEDULE, form_of, is_kernel, target_of
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
+from aotc.model.locations import node_names
 from aotc.passes.kernel.costs.lanes import elementwise_schedule
 from aotc.passes.kernel.model_weights import read_bytes
 from aotc.passes.kernel.strategy import choose_schedule, keeps_packed, measured_schedule
@@ -45,7 +46,7 @@ class ChooseSchedulePass(ModulePass):
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        core = replace(core_of(target_of(op)), small=self.size)
+        core, forms = replace(core_of(target_of(op)), small=self.size), FORMS.get(op)
         if isinstance(core, Machine):
             core = core.with_weights(read_bytes(op))
         table = TuningTable.read(self.table) if self.table else TuningTable()
@@ -57,7 +58,8 @@ class ChooseSchedulePass(ModulePass):
                 if measured is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
-                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core))
+                    small = self.size or form_of(forms, node_names(each.location)) == "small"
+                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, replace(core, small=small)))
             elif isinstance(core, Machine) and isinstance(each, FuncOp) and SCHEDULE not in each.attributes:
                 _set_schedule(each, SCHEDULE, _elementwise_schedule(each, core))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from figures import BENCHMARKS
 from ladder import STEPS, climb, figures, text
@@ -57,3 +58,21 @@ def test_the_stack_is_what_the_compiler_of_the_board_says(board: str, model: str
     used = measure(machine, model, "c", count=1).stack
     assert used <= promised["stack_bytes"] + CALL
     assert used <= estimated["stack_bytes"] * 1.25 + 24 + CALL
+
+
+@pytest.mark.parametrize("model", ["kws_int8"])
+def test_half_of_the_flash_between_small_and_fast_code_saves_most(model: str) -> None:
+    """Kernels get forms one by one, here three large ones; code is that of the board's compiler, outputs are equal."""
+    board = BOARDS["m4f"]
+    cc = " ".join((f"{board.tools}gcc", *board.flags))
+    fast = measure(board, model, "c", flags=("-O2",), optimize="2", emit=("c",), cc=cc)
+    small = measure(board, model, "c", flags=("-Os",), optimize="s", emit=("c",), cc=cc)
+    sizes = [report(model, board.target, optimize=level, emit=("c",), cc=cc)["footprint"] for level in "2s"]
+    allowed = sum(each["flash_bytes"] for each in sizes) // 2
+    asked = {"optimize": "2", "emit": ("c",), "cc": cc, "flash": allowed}
+    found = measure(board, model, "c", flags=("-O2",), **asked)
+    assert report(model, board.target, **asked)["footprint"]["flash_bytes"] <= allowed
+    assert small.sizes["model"].code < found.sizes["model"].code < fast.sizes["model"].code
+    assert fast.instructions < found.instructions < (fast.instructions + small.instructions) / 2
+    for one, other in zip(found.outputs, fast.outputs, strict=True):
+        np.testing.assert_array_equal(one, other)

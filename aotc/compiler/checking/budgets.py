@@ -90,6 +90,9 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
     code, other = footprint.text_bytes, footprint.flash_bytes - footprint.text_bytes - weights
     listed = f"code {code:,}, weights {weights:,}, other {other:,}"
     what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({listed}), --flash allows {allowed:,}"
+    if (goal := info.flash_goal) is not None:
+        slower = f"about {goal.least_instructions:.2f} times the instructions of fast ones"
+        what += f": the least that was found, with small kernels, which take {slower}, {goal.fast_bytes:,} bytes"
     return Problem("flash-exceeded", what, ", ".join(why), ", or ".join(fixes))
 
 

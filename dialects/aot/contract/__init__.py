@@ -69,6 +69,7 @@ from aotc.dialects.aot.contract.functions import (
 )
 from aotc.dialects.aot.contract.module import (
     FOLDED_CHANNELS,
+    FORMS,
     IN_FLOATS,
     INTERFACE,
     MODEL_SHA256,
@@ -81,6 +82,7 @@ from aotc.dialects.aot.contract.module import (
     WEIGHTS,
     WORKSPACE,
     Recorded,
+    form_of,
     has_plan,
     model_module,
     model_name,

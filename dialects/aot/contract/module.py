@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from aotc.dialects.aot.contract.fields import Field, Mark
-from aotc.model.metadata import FoldedChannels, PlanInfo
+from aotc.model.metadata import FoldedChannels, KernelForms, PlanInfo
 
 # --- the name --------------------------------------------------------------------------------------------------------
 
@@ -84,6 +84,20 @@ IN_FLOATS: Final = Field[Sequence[str]]("aot.in_floats")
 
 FOLDED_CHANNELS: Final = Field[Sequence[FoldedChannels]]("aot.folded_channels")
 """The nodes of which some channels are not computed, from `graph` on; nothing where there are none."""
+
+# --- forms of kernels ------------------------------------------------------------------------------------------------
+
+FORMS: Final = Field[KernelForms]("aot.forms")
+"""From `import` on, where kernels have forms of their own in a budget of flash: which are small, and which shared."""
+
+
+def form_of(forms: KernelForms | None, nodes: Iterable[str]) -> str:
+    """The form of a kernel of some nodes: "small", "shared", or nothing for a fast one of its own."""
+    for form in ("small", "shared") if forms is not None else ():
+        if not {*nodes}.isdisjoint(getattr(forms, form)):
+            return form
+    return ""
+
 
 # --- recorded values -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Budgets as goals: forms of kernels for which a model fits."""

@@ -1,0 +1,253 @@
+"""`--flash` as a goal: forms of kernels, the estimate that they are chosen by, and models that fit."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+
+import aotc
+from aotc.cli.tables import summary
+from aotc.compiler.fitting.choice import FAST, SHARED, SMALL, Form, Program, bytes_of, choose, instructions
+from aotc.compiler.fitting.instructions import instructions_of_calls
+from aotc.compiler.lowering import new_context
+from aotc.errors import BudgetError
+from aotc.model.metadata import ModelInfo, from_json
+
+# --- the choice ------------------------------------------------------------------------------------------------------
+
+
+def program(functions: dict[str, int], call: float = 0.0) -> Program:
+    return Program(functions, call, sum(functions.values()) + 100)
+
+
+SIZES = (program({"s": 50}), program({"a": 200, "b": 300}), program({"f0": 180, "f1": 180, "f2": 290}))
+UNITS = [
+    [Form(frozenset("s"), 1, 900.0), Form(frozenset("a"), 1, 500.0), Form(frozenset(["f0"]), 1, 490.0)],
+    [Form(frozenset("s"), 1, 900.0), Form(frozenset("a"), 1, 500.0), Form(frozenset(["f1"]), 1, 490.0)],
+    [Form(frozenset("s"), 1, 500.0), Form(frozenset("b"), 1, 450.0), Form(frozenset(["f2"]), 1, 440.0)],
+]
+
+
+@pytest.mark.parametrize(
+    ("limit", "forms"),
+    [
+        (149, None),
+        (150, (SMALL, SMALL, SMALL)),
+        (349, (FAST, SMALL, SMALL)),
+        (350, (SHARED, SHARED, SMALL)),
+        (640, (SHARED, SHARED, FAST)),
+        (750, (FAST, FAST, FAST)),
+    ],
+)
+def test_bytes_go_where_they_save_most(limit: int, forms: tuple[int, ...] | None) -> None:
+    """A function counts once: for two that share one it is cheaper than for one of its own."""
+    assert choose(UNITS, SIZES, limit) == forms
+
+
+def test_small_forms_that_are_larger_are_not_taken() -> None:
+    units = [[Form(frozenset("s"), 1, 9.0), Form(frozenset("a"), 1, 9.0), Form(frozenset(["f0"]), 1, 9.0)]]
+    sizes = (program({"s": 300}), program({"a": 200}), program({"f0": 180}))
+    assert choose(units, sizes, 279) is None
+    assert choose(units, sizes, 280) == (FAST,)
+    assert choose(units, sizes, 330) in [(FAST,), (SHARED,)]
+
+
+def test_calls_take_bytes_too() -> None:
+    units = [[Form(frozenset("s"), 2, 9.0), Form(frozenset("a"), 2, 8.0), Form(frozenset(["f0"]), 2, 7.0)]]
+    sizes = (program({"s": 10}, 20.0), program({"a": 40}, 10.0), program({"f0": 50}))
+    assert [bytes_of(units, sizes, [form]) for form in (SMALL, SHARED, FAST)] == [150, 160, 150]
+
+
+def test_drawn_choices_fit_and_are_near_the_best() -> None:
+    rng = random.Random(5)
+    for _ in range(60):
+        count = rng.randint(1, 5)
+        units = [
+            [
+                Form(frozenset([f"s{rng.randint(0, 1)}"]), 1, rng.randint(60, 100)),
+                Form(frozenset([f"a{rng.randint(0, 2)}"]), 1, rng.randint(40, 60)),
+                Form(frozenset([f"f{number}"]), 1, rng.randint(30, 40)),
+            ]
+            for number in range(count)
+        ]
+        sizes = tuple(
+            program({f"{letter}{number}": rng.randint(*ends) for number in range(count + 3)}, rng.randint(0, 9))
+            for letter, ends in (("s", (10, 30)), ("a", (40, 70)), ("f", (50, 90)))
+        )
+        every = list(itertools.product((SMALL, SHARED, FAST), repeat=count))
+        least = min(bytes_of(units, sizes, forms) for forms in every)
+        most = bytes_of(units, sizes, [FAST] * count)
+        for part in (0.0, 0.3, 0.6, 1.0):
+            limit = max(least, least + part * (most - least))
+            fitting = [forms for forms in every if bytes_of(units, sizes, forms) <= limit]
+            found = choose(units, sizes, limit)
+            if found is None:  # the way down ends at a least of its neighbourhood
+                assert part < 0.3
+                continue
+            assert found in fitting
+            best = min(instructions(units, forms) for forms in fitting)
+            assert instructions(units, found) <= 1.5 * best
+
+
+# --- the estimate ----------------------------------------------------------------------------------------------------
+
+KERNELS = """
+builtin.module attributes {aot.name = "m"} {
+  func.func private @k(%x: !aot.ptr<i32>, %n: index) -> i32 attributes {aot.kernel} {
+    %b = aot.buffer %x : !aot.ptr<i32> to memref<?xi32>
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %i = %zero to %n step %one {
+      %left = arith.subi %n, %i : index
+      scf.for %j = %zero to LAST step %one {
+        %0 = memref.load %b[%j] : memref<?xi32>
+        BODY
+        memref.store %1, %b[%j] : memref<?xi32>
+      }
+    }
+    %s = arith.constant 0 : i32
+    func.return %s : i32
+  }
+  func.func @run(%x: !aot.ptr<i32>, %u: index) -> i32 attributes {aot.entry} {
+    %a = arith.constant 10 : index
+    %b = arith.constant 20 : index
+    %0 = func.call @k(%x, %a) : (!aot.ptr<i32>, index) -> i32
+    %1 = func.call @k(%x, %b) : (!aot.ptr<i32>, index) -> i32
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %i = %zero to %a step %one {
+      %2 = func.call @k(%x, %a) : (!aot.ptr<i32>, index) -> i32
+    }
+    %3 = func.call @k(%x, %u) : (!aot.ptr<i32>, index) -> i32
+    func.return %0 : i32
+  }
+}
+"""
+
+
+def estimated(last: str = "%n", body: str = "%1 = arith.addi %0, %0 : i32", target: str = "cortex-m4f") -> list[float]:
+    from xdsl.parser import Parser
+
+    module = Parser(new_context(), KERNELS.replace("LAST", last).replace("BODY", body)).parse_module()
+    assert isinstance(module, ModuleOp)
+    return list(instructions_of_calls(module, target).values())
+
+
+def test_operations_count_as_often_as_their_loops_run() -> None:
+    """Bounds may be arguments, and calls may be in loops; what is not known is a few trips."""
+    small, large, often, unknown = estimated()
+    assert 3 * 10 * 10 < small < 10 * 10 * 10
+    assert 3.5 * small < large < 4 * small
+    assert often == 10 * small
+    assert unknown < small
+
+
+def test_trips_that_shrink_are_those_of_the_middle() -> None:
+    whole, half = estimated()[1], estimated("%left")[1]
+    assert 0.4 * whole < half < 0.65 * whole
+
+
+FLOATS = "%f = arith.sitofp %0 : i32 to f32\n%g = arith.addf %f, %f : f32\n%1 = arith.fptosi %g : f32 to i32"
+"""A sum in f32."""
+
+
+def test_what_takes_longer_counts_more() -> None:
+    cheap = estimated()[0]
+    assert estimated(body="%1 = arith.divsi %0, %0 : i32")[0] > 1.5 * cheap
+    assert estimated(body="%1 = math.ctpop %0 : i32")[0] > 3 * cheap
+    assert estimated(body=FLOATS, target="cortex-m0")[0] > 3 * estimated(body=FLOATS)[0]
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def layers() -> ModelProto:
+    """Three convolutions that differ in numbers, one in size, and a matrix product, of int8."""
+    rng = np.random.default_rng(3)
+    scalars = {"s": np.float32(0.5), "w_s": np.float32(0.02), "z": np.int8(0)}
+    scalars |= {f"z{n}": np.int8(3 * n + 2) for n in range(4)}
+    weights = {f"w{n}": rng.integers(-9, 9, (8, 8, 3, 3), np.int8) for n in range(3)}
+    weights["m"] = rng.integers(-9, 9, (8 * 8 * 8, 10), np.int8)
+    nodes = [
+        helper.make_node(
+            "QLinearConv",
+            [f"x{n}", "s", f"z{n}", f"w{n}", "w_s", "z", "s", f"z{n + 1}"],
+            [f"x{n + 1}"],
+            name=f"conv{n}",
+            pads=[1, 1, 1, 1],
+            strides=[1 + (n > 1)] * 2,
+        )
+        for n in range(3)
+    ]
+    nodes.append(helper.make_node("Flatten", ["x3"], ["f"]))
+    nodes.append(helper.make_node("QLinearMatMul", ["f", "s", "z3", "m", "w_s", "z", "s", "z"], ["y"], name="product"))
+    graph = helper.make_graph(
+        nodes,
+        "layers",
+        [helper.make_tensor_value_info("x0", TensorProto.INT8, [1, 8, 16, 16])],
+        [helper.make_tensor_value_info("y", TensorProto.INT8, [1, 10])],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in (scalars | weights).items()],
+    )
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)])
+
+
+def compiled(folder: Path, **options: object) -> tuple[ModelInfo, str]:
+    aotc.compile_to(layers(), folder, name="m", target="cortex-m4f", emit="c", **options)  # pyright: ignore[reportArgumentType]
+    return from_json((folder / "m.json").read_text()), (folder / "m.c").read_text()
+
+
+def flash_of(info: ModelInfo) -> int:
+    assert info.footprint is not None
+    return info.footprint.flash_bytes
+
+
+def test_a_budget_chooses_forms_kernel_by_kernel(tmp_path: Path) -> None:
+    fast, text = compiled(tmp_path / "fast")
+    assert fast.flash_goal is None and not any(each.form for each in fast.kernels)
+    same, also = compiled(tmp_path / "same", flash=flash_of(fast))
+    assert same == fast and also == text, "what fits stays as it is"
+    with pytest.raises(BudgetError, match="flash-exceeded") as caught:
+        compiled(tmp_path / "none", flash=4096)
+    message = str(caught.value)
+    assert "the least that was found" in message and "the largest weights are" in message
+    least = int(message.partition("needs ")[2].partition(" bytes")[0].replace(",", ""))
+    assert f"{flash_of(fast):,} bytes" in message and least < flash_of(fast)
+    allowed = (least + flash_of(fast)) // 2
+    info, mixed = compiled(tmp_path / "mixed", flash=allowed)
+    assert flash_of(info) <= allowed and mixed != text
+    goal = info.flash_goal
+    assert goal is not None
+    assert (goal.allowed, goal.fast_bytes, goal.least_bytes) == (allowed, flash_of(fast), least)
+    assert 1 <= goal.instructions < goal.least_instructions
+    assert {each.form for each in info.kernels} & {"small", "shared"}
+    assert info.origin is not None and f"--flash {allowed}" in info.origin.options
+    assert [line for line in summary(info) if line.startswith("budget")]
+    smallest, _ = compiled(tmp_path / "least", flash=least)
+    assert flash_of(smallest) <= least
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"optimize": "0"},
+        {"optimize": "s"},
+        {"interface_api": "packed", "operator_api": "packed"},
+        {"target": "aarch64"},
+    ],
+    ids=str,
+)
+def test_other_programs_are_only_checked(tmp_path: Path, options: dict[str, str]) -> None:
+    with pytest.raises(BudgetError) as caught:
+        aotc.compile_to(layers(), tmp_path, name="m", emit="c", flash=4096, **{"target": "cortex-m4f"} | options)  # pyright: ignore[reportArgumentType]
+    assert "flash-exceeded" in str(caught.value) and "least that was found" not in str(caught.value)
+
+
+def test_fast_kernels_are_shared_at_o1(tmp_path: Path) -> None:
+    kernels = {level: len(compiled(tmp_path / level, optimize=level)[0].kernels) for level in "12s"}
+    assert kernels["s"] <= kernels["1"] < kernels["2"]
