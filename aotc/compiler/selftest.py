@@ -25,6 +25,7 @@ from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_o
 from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
 from aotc.errors import UsageError
 from aotc.frontend import tflite
+from aotc.model.conventions import FIRST, LAST
 from aotc.model.metadata import TensorInfo
 from aotc.model.model_file import ModelFile
 
@@ -58,10 +59,11 @@ def add_selftest(
     both = zip(main.function_type.outputs, results, strict=True)
     expected = [_tensor(kind, result) for kind, result in both if result.state_of is None]
     inputs, content = read_inputs(options.selftest, fed), tflite.content_of(source)
+    interface = Interface((*tensors, *expected), options, FIRST if content is None else LAST)
     if options.selftest_outputs is not None:
         outputs = read_inputs(options.selftest_outputs, expected)
     elif content is not None:
-        outputs = None if options.requantize in ("exact", "fixed") else _interpreted(content, inputs)
+        outputs = None if options.requantize in ("exact", "fixed") else _interpreted(content, inputs, interface)
         outputs = computed(inputs) if outputs is None else outputs
     elif _is_beyond_onnxruntime((*tensors, *expected)):
         outputs = computed(inputs)
@@ -70,7 +72,6 @@ def add_selftest(
         session = comparable_session(_readable(source))
         named = {value.name for value in session.get_overridable_initializers()}
         first = first_values([tensors[place] for place in states if tensors[place].name not in named])
-        interface = Interface((*tensors, *expected), options)
         outputs = reference_outputs(session, {**inputs, **first}, options.known_constants, labels, interface)
 
     def stored(tensors: Sequence[TensorInfo], arrays: Mapping[str, Array]) -> tuple[str, ...]:
@@ -83,10 +84,10 @@ def add_selftest(
     RECORDED.set(compilation.module, Recorded(stored(fed, inputs), stored(expected, outputs), tolerances))
 
 
-def _interpreted(content: bytes, inputs: Mapping[str, Array]) -> Mapping[str, Array] | None:
+def _interpreted(content: bytes, inputs: Mapping[str, Array], interface: Interface) -> Mapping[str, Array] | None:
     """The outputs of a .tflite model by an interpreter; None where none takes it."""
     try:
-        return interpreter(content).sequence([inputs], [])[0]
+        return interpreter(content).sequence([inputs], [], interface)[0]
     except UsageError:
         return None
 

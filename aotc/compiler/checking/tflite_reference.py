@@ -36,7 +36,7 @@ class Interpreter:
     """Of the inputs."""
 
     def sequence(
-        self, steps: Sequence[Mapping[str, Array]], states: Sequence[StateInfo], interface: Interface
+        self, steps: Sequence[Mapping[str, Array]], states: Sequence[StateInfo], interface: Interface | None = None
     ) -> list[dict[str, Array]]:
         """The outputs by name of calls one after the other, each of which is given the `states` that the last one
         left; those that are no inputs are variables, which the interpreter keeps."""
@@ -45,10 +45,12 @@ class Interpreter:
         for inputs in steps:
             given = {**inputs, **known}
             for name, dtype in zip(self.inputs, self.dtypes, strict=True):
-                given[name] = interface.given(name, given[name], dtype)
+                given[name] = given[name] if interface is None else interface.given(name, given[name], dtype)
             outputs = dict(zip(self.outputs, self.run([given[name] for name in self.inputs]), strict=True))
             known = {state.name: outputs[state.output] for state in states}
-            found.append({name: interface.computed(name, array) for name, array in outputs.items()})
+            found.append(
+                outputs if interface is None else {name: interface.computed(name, outputs[name]) for name in outputs}
+            )
         return found
 
 
