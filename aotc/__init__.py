@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from aotc.model.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from aotc.compiler.driver import build, compile, compile_to
+    from aotc.compiler.driver import build, compile, compile_to, to_onnx
     from aotc.compiler.dynamic.model import DynamicModel
     from aotc.compiler.session import InferenceSession
     from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
@@ -41,13 +41,14 @@ __all__ = [
     "cpu",
     "load",
     "to_dlpack",
+    "to_onnx",
 ]
 
 _HOME = {
     name: module
     for module, names in (
         ("aotc.model.artifacts", "Artifact ArtifactSet"),
-        ("aotc.compiler.driver", "build compile compile_to"),
+        ("aotc.compiler.driver", "build compile compile_to to_onnx"),
         ("aotc.compiler.dynamic.model", "DynamicModel"),
         ("aotc.compiler.session", "InferenceSession"),
         ("aotc.executor", "CompiledModel cpu load to_dlpack"),

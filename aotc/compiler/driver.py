@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from aotc.compiler.checking.budgets import check_budgets
 from aotc.compiler.lowering import Source, import_source, in_process, in_process_options, read_once, run_phases
@@ -18,12 +18,16 @@ from aotc.model.extensions import explained
 from aotc.model.files import write_files
 from aotc.model.limits import MAX_SHAPES
 from aotc.model.progress import Progress
+from aotc.model.sources import Examples, is_model
 from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import SINGULAR, CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
 from aotc.pipeline.signature import FileOptions, InProcessOptions, in_python_terms, with_options
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from aotc.compiler.dynamic.interface import Given
     from aotc.compiler.dynamic.model import DynamicModel
     from aotc.compiler.dynamic.specializing import Specialization
     from aotc.emit.artifacts import Emission
@@ -70,8 +74,10 @@ def lower(
 @uncollected()
 @in_python_terms()
 def compile(
-    source: Source,
+    source: Source | Any,
     *,
+    example_inputs: Any = None,
+    dynamic_shapes: Any = None,
     buckets: Sequence[int] | Mapping[str, Sequence[int]] | None = None,
     max_shapes: int = MAX_SHAPES,
     on_compile: Callable[[Specialization], None] | None = None,
@@ -82,19 +88,30 @@ def compile(
     checkers allow what both have, and the rest after `isinstance`; `build(source).load()` is always the first,
     `DynamicModel(source)` always the second.
 
-    `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores,
-    except those about files and memory, which belong to `compile_to`. A `target` is a processor that this one has all
-    of. No C compiler is needed but for linking, with a `target` or with kernels of code generators from outside
-    (`offload`). Of a DynamicModel are `buckets`, the extents that are compiled for, `max_shapes`, for how many shapes
-    code is kept, and `on_compile`, which hears of each.
+    `source` is a path, the bytes of a model or a ModelProto, or an object that a model is made of: a module of torch,
+    an ExportedProgram, an estimator of scikit-learn, boosted trees, a Keras model, a function of JAX (docs/python.md).
+    `example_inputs` and `dynamic_shapes` say what the inputs of such an object are; its class labels that are text come
+    back as text.
+
+    Options are those of `aotc compile` with underscores, except those about files and memory, which belong to
+    `compile_to`. A `target` is a processor that this one has all of. No C compiler is needed but for linking, with a
+    `target` or with kernels of code generators from outside (`offload`). Of a DynamicModel are `buckets`, the extents
+    that are compiled for, `max_shapes`, for how many shapes code is kept, and `on_compile`, which hears of each.
     Raises CompileError with one problem for each thing that is not supported, FileNotFoundError, UsageError.
     """
     chosen = in_process_options(**options)
+    model = read_once(source, chosen, Examples(example_inputs, dynamic_shapes))
+    compiled = _compiled(model, chosen, options, buckets, max_shapes, on_compile)
+    return compiled if is_model(source) else compiled.labelled()
+
+
+def _compiled(
+    source: Source, chosen: CompileOptions, options: InProcessOptions, buckets: Given, max_shapes: int, on_compile: Any
+) -> CompiledModel | DynamicModel:
     if not is_host(chosen.target):
         _require_here(chosen.target)
     if chosen.offload or not is_host(chosen.target):
         return built(source, replace(in_process(chosen), emit=("object",)), None)[0].load()
-    source = read_once(source, chosen)
     try:
         model = _in_process(source, chosen).load()
     except CompileError as error:
@@ -130,8 +147,10 @@ def _in_process(source: Source, options: CompileOptions) -> ArtifactSet:
 @with_options(FileOptions)
 @in_python_terms()
 def build(
-    source: Source,
+    source: Source | Any,
     *,
+    example_inputs: Any = None,
+    dynamic_shapes: Any = None,
     loader: Literal["native", "jit"] = "native",
     report: Callable[[str], None] | None = None,
     **options: Unpack[FileOptions],
@@ -144,6 +163,7 @@ def build(
     a library. Raises as `compile`, and BudgetError.
     """
     chosen = CompileOptions.of(**options)
+    source = read_once(source, chosen, Examples(example_inputs, dynamic_shapes))
     if "emit" not in options and is_host(chosen.target):
         chosen = replace(chosen, emit=("c", "object"))
     if chosen.stop_after is not None:
@@ -194,9 +214,11 @@ def _emission(
 @with_options(FileOptions)
 @in_python_terms()
 def compile_to(
-    source: Source,
+    source: Source | Any,
     directory: str | os.PathLike[str],
     *,
+    example_inputs: Any = None,
+    dynamic_shapes: Any = None,
     report: Callable[[str], None] | None = None,
     **options: Unpack[FileOptions],
 ) -> Written:
@@ -205,7 +227,19 @@ def compile_to(
     Writes every file of `emit` or none; `report` hears what is being done. Raises as `compile`, and OSError where a
     file cannot be written.
     """
-    return compile_with(source, Path(directory), CompileOptions.of(**options), report)
+    chosen = CompileOptions.of(**options)
+    source = read_once(source, chosen, Examples(example_inputs, dynamic_shapes))
+    return compile_with(source, Path(directory), chosen, report)
+
+
+def to_onnx(given: Any, *, example_inputs: Any = None, dynamic_shapes: Any = None) -> ModelProto:
+    """The ONNX model that `compile` makes of an object, `example_inputs` and `dynamic_shapes` as there: to keep, or for
+    `InferenceSession` and `DynamicModel`. Raises as `compile` does of objects, and UsageError for a model."""
+    from aotc.frontend.objects import made_of
+
+    if is_model(given):
+        raise UsageError("wrong-argument", f"to_onnx of a {type(given).__name__}", "that is a model already")
+    return made_of(given, Examples(example_inputs, dynamic_shapes))
 
 
 @uncollected()

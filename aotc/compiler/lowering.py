@@ -35,6 +35,7 @@ from aotc.model.files import Content, write_files
 from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier
 from aotc.model.progress import Progress
+from aotc.model.sources import NO_EXAMPLES, Examples
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, by_function, phase_index, pipeline_of
@@ -50,14 +51,15 @@ if TYPE_CHECKING:
     from aotc.model.weight_store import WeightStore
 
 
-def read_once(source: Source, options: CompileOptions) -> Source:
-    """`source`, where it is the path of a model, as a file that is read once however many steps ask for its content.
-    Raises UsageError, a TypeError, where it is nothing that a model is given as."""
-    if isinstance(source, str | os.PathLike):
+def read_once(source: Source, options: CompileOptions, examples: Examples = NO_EXAMPLES) -> Source:
+    """`source`, where it is the path of a model, as a file that is read once however many steps ask for its content;
+    the model of an object, whose inputs are like the `examples`. Raises UsageError, a TypeError, where it is nothing
+    that a model is given as or made of, and else as `frontend.objects.model_of`."""
+    if isinstance(source, str | os.PathLike) and not examples.are_given:
         return source if isinstance(source, ModelFile) or options.start_at is not None else ModelFile(source)
-    from aotc.frontend.onnx.load import accepted
+    from aotc.frontend.objects import model_of
 
-    return accepted(source)
+    return model_of(source, examples)
 
 
 def in_process_options(**options: Unpack[InProcessOptions]) -> CompileOptions:

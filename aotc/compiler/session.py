@@ -18,6 +18,7 @@ from aotc.compiler.dynamic.model import DynamicModel
 from aotc.compiler.dynamic.specializing import Specialization
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, Step, load
+from aotc.frontend.objects import model_of
 from aotc.model.arguments import checks_kinds, require
 from aotc.model.extents import OpenTensor, Size, unnamed
 from aotc.model.labels import is_text, with_labels
@@ -96,6 +97,8 @@ class InferenceSession:
         threads = getattr(sess_options, "intra_op_num_threads", 0)
         if threads > 1:
             options.setdefault("threads", threads)
+        if not isinstance(path_or_bytes, str | os.PathLike):
+            path_or_bytes = model_of(path_or_bytes)
         self._source = path_or_bytes
         if _is_library(path_or_bytes):
             if others := sorted({*options} - {"threads"}):

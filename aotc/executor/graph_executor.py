@@ -6,15 +6,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 from aotc.executor.tensors import Named, position
 from aotc.executor.timing import Repeats, Timing
 from aotc.model.arguments import checks_kinds, require
+from aotc.model.labels import Labels, is_text, with_labels
 
 
 class GraphExecutor(ABC):
     """A model that can be asked about its inputs and outputs, and timed."""
+
+    _labels: Mapping[str, Labels] = MappingProxyType({})
+    """Of outputs that calls return as text."""
 
     @property
     @abstractmethod
@@ -34,6 +39,16 @@ class GraphExecutor(ABC):
     @abstractmethod
     def _note(self) -> str:
         """The line below its tensors on the page of a notebook."""
+
+    def labelled(self) -> Self:
+        """This instance, whose calls from now on return class labels that are text as arrays of text, not as numbers;
+        bound calls, and what `set_input` and `run` work on, keep numbers."""
+        self._labels = {each.name: each.labels for each in self.outputs if each.labels and is_text(each.dtype)}
+        return self
+
+    def _answer(self, results: dict[str, Any]) -> dict[str, Any]:
+        """The results of a call as callers get them."""
+        return results | {name: with_labels(results[name], labels) for name, labels in self._labels.items()}
 
     def __repr__(self) -> str:
         sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))

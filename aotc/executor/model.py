@@ -85,7 +85,9 @@ class CompiledModel(GraphExecutor):
         if self.metadata.states and self.metadata.workspace != "caller":
             what = f"{self.metadata.name} keeps its states in the static memory of its library"
             raise ValueError(f"{what} and cannot be cloned; compile it with workspace='caller'")
-        return CompiledModel(self._native)
+        made = CompiledModel(self._native)
+        made._labels = self._labels
+        return made
 
     @property
     def states(self) -> tuple[StateInfo, ...]:
@@ -115,7 +117,8 @@ class CompiledModel(GraphExecutor):
 
         Raises TypeError for a wrong dtype or number of arrays, ValueError for a wrong name or shape.
         """
-        return self.computed(self._arrays(inputs, named))
+        results = self.computed(self._arrays(inputs, named))
+        return self._answer(results) if self._labels else results
 
     def computed(self, arrays: Sequence[Array]) -> dict[str, Array]:
         """The outputs for inputs in order, whose dtypes and shapes are known to be right: what a call does then."""

@@ -1,1 +1,1 @@
-"""Models in, one package for each format."""
+"""Models in, one package for each format, and one for objects of other packages that become ONNX models."""

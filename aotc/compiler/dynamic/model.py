@@ -118,6 +118,7 @@ class DynamicModel(GraphExecutor):
         """Another instance with the same code and weights, and arrays of its own for `set_input` and `get_output`."""
         made = object.__new__(DynamicModel)
         made._dispatcher, made._turn, made._own_inputs, made._own_outputs = self._dispatcher, turn(), {}, {}
+        made._labels = self._labels
         return made
 
     def __reduce__(self) -> NoReturn:
@@ -140,8 +141,10 @@ class DynamicModel(GraphExecutor):
         dispatcher = self._dispatcher
         given = inputs[0] if len(inputs) == 1 and not named else None
         if isinstance(given, dict) and [*given] == dispatcher.names:  # the usual call, in the usual order
-            return dispatcher.call([*given.values()])
-        return dispatcher.call(in_order(dispatcher.interface.inputs, inputs, named))
+            results = dispatcher.call([*given.values()])
+        else:
+            results = dispatcher.call(in_order(dispatcher.interface.inputs, inputs, named))
+        return self._answer(results) if self._labels else results
 
     def bind(self, /, *inputs: Any, outputs: ByName | None = None, **named: Any) -> Step:
         """A call on these arrays, as `CompiledModel.bind`: of the code for their shapes.

@@ -1,5 +1,4 @@
-"""Reading a model file: one clear error for each way it can be none, and the way to a model from what else people
-hold; the weights out of protobuf's hands."""
+"""Reading a model file: one clear error for each way it can be none; the weights out of protobuf's hands."""
 
 from __future__ import annotations
 
@@ -12,26 +11,12 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto, NodeProto, TensorProto
 
-from aotc.errors import CompileError, Problem, UsageError
+from aotc.errors import CompileError, Problem
+from aotc.frontend.objects import model_of
 from aotc.frontend.onnx.bodies import all_nodes, subgraphs
 from aotc.frontend.onnx.check import check_model
 from aotc.frontend.onnx.tensors import external_place
 from aotc.model.model_file import ModelFile, Source
-
-_RECIPES: Mapping[tuple[str, str], str] = {
-    ("torch", "Module"): "give torch.onnx.export(model, example_inputs, dynamo=True).model_proto",
-    ("torch", "ExportedProgram"): "give torch.onnx.export(program, dynamo=True).model_proto",
-    ("sklearn", "BaseEstimator"): "give skl2onnx.to_onnx(estimator, example_rows)",
-    ("lightgbm", "Booster"): "give onnxmltools.convert_lightgbm(booster, initial_types=..)",
-    ("xgboost", "Booster"): "give onnxmltools.convert_xgboost(booster, initial_types=..)",
-    ("catboost", "CatBoost"): 'write it by save_model(path, format="onnx") and give the path',
-    ("keras", "Model"): 'write it by model.export(path, format="onnx") and give the path',
-    ("io", "IOBase"): "give what its read() returns",
-    ("_io", "_IOBase"): "give what its read() returns",
-}
-"""Advice for an object, by the package and the name of its class or of a base class."""
-
-_BY_HAND = "give a path, the bytes of a model, or an onnx.ModelProto"
 
 _FORMATS: tuple[tuple[int, bytes, str, str], ...] = (
     (4, b"TFL3", "a TensorFlow Lite model", "its shapes are fixed: `aotc.compile` takes it"),
@@ -45,32 +30,11 @@ _FORMATS: tuple[tuple[int, bytes, str, str], ...] = (
 """Where in a file which bytes are, of what, and what to do."""
 
 
-class SourceError(UsageError, TypeError):
-    """The source that is given is no model."""
-
-
-def accepted(source: object) -> Source:
-    """`source` where it is a path, bytes or a ModelProto; the model of torch's ONNXProgram. Raises SourceError, a
-    TypeError, for anything else."""
-    return source if isinstance(source, str | os.PathLike) else _in_memory(source)
-
-
 def serialized(source: object) -> bytes:
-    """The bytes of a model that is no file. Raises as `accepted`."""
-    found = _in_memory(source)
+    """The bytes of a model that is no file. Raises as `model_of`."""
+    found = model_of(source)
+    assert not isinstance(found, str | os.PathLike)
     return found if isinstance(found, bytes) else found.SerializeToString()
-
-
-def _in_memory(source: object) -> bytes | ModelProto:
-    if isinstance(source, bytes | ModelProto):
-        return source
-    if isinstance(source, bytearray | memoryview):
-        return bytes(source)
-    if isinstance(proto := getattr(source, "model_proto", None), ModelProto):
-        return proto
-    named = ((base.__module__.partition(".")[0], base.__name__) for base in type(source).__mro__)
-    fix = next((_RECIPES[each] for each in named if each in _RECIPES), _BY_HAND)
-    raise SourceError(Problem("no-model-given", f"a {type(source).__name__} is no ONNX model", fix=fix))
 
 
 def not_a_model(data: bytes, what: str) -> Problem:
@@ -106,9 +70,9 @@ def load_model(source: Source) -> Model:
     """Read and check a model: a file by its path, the bytes of one, or a ModelProto (which stays as it is).
 
     Raises OSError where the file (or one with external data) cannot be read, CompileError with every problem found
-    where it holds no valid model, SourceError for anything else.
+    where it holds no valid model, and as `model_of`.
     """
-    source = accepted(source)
+    source = model_of(source)
     if isinstance(source, ModelProto):
         return _checked(source, "model", None, "the model")
     if isinstance(source, bytes):
