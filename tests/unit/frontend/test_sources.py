@@ -71,7 +71,7 @@ def test_a_program_of_torch_is_its_model() -> None:
 @pytest.mark.parametrize("given", [MODEL, MODEL.SerializeToString(), "model.onnx", Path("model.onnx")])
 @pytest.mark.parametrize("asked", [{"example_inputs": np.zeros(2)}, {"dynamic_shapes": ({0: "n"},)}])
 def test_examples_are_for_objects(given: Any, asked: dict[str, Any], tmp_path: Path) -> None:
-    for function in (aotc.compile, aotc.build, lambda *a, **k: aotc.compile_to(*a, tmp_path, **k)):
+    for function in (aotc.compile, aotc.build, lambda source, **asked: aotc.compile_to(source, tmp_path, **asked)):
         with pytest.raises(UsageError) as caught:
             function(given, **asked)
         assert ids(caught) == ["option-conflict"]
