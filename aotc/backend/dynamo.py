@@ -27,7 +27,7 @@ _Function: Any = torch.autograd.Function if torch else object
 def compile_graph(
     graph: Any, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None, mode: str | None = None
 ) -> Callable[..., Any]:
-    """What runs in place of a graph that dynamo hands over with its `inputs`: tensors, and integers that are open.
+    """The function in place of a graph that dynamo hands over with its `inputs`: tensors, and integers that are open.
 
     `options` are those of `aotc.compile`, and `fallback`: whether torch itself runs graphs that cannot be compiled,
     with a warning that says why (default), or that is an error. Gradients are those of torch: where they are needed,
@@ -50,7 +50,7 @@ class Graph:
         """The places of parameters and buffers, which are constants while nobody changes them."""
         self._is_open = any(not isinstance(each, torch.Tensor) for each in inputs)
         self._marks: list[Any] = []
-        """What the weights were when code was made."""
+        """Marks of the weights when code was made."""
         self._changes = 0
         self._made: dict[Any, Callable[..., Any]] = {}
         self._written: list[int] = []
@@ -62,7 +62,7 @@ class Graph:
         return self.code(inputs)(*inputs)
 
     def code(self, inputs: Sequence[Any]) -> Callable[..., Any]:
-        """What runs in place of the graph for such inputs, without gradients; it is compiled where it is new."""
+        """The function in place of the graph for such inputs, without gradients; it is compiled where it is new."""
         marks = [_mark(inputs[place]) for place in self._weights]
         if marks != self._marks:
             self._renew(marks, inputs)
@@ -74,7 +74,7 @@ class Graph:
         return self._made[key]
 
     def original(self, *inputs: Any) -> Any:
-        """What torch computes."""
+        """The results that torch computes."""
         return self._graph(*inputs)
 
     def apart(self, inputs: Sequence[Any]) -> list[Any]:

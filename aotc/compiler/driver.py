@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from aotc.compiler.checking.budgets import check_budgets
 from aotc.compiler.lowering import Source, import_source, in_process, in_process_options, read_once, run_phases
 from aotc.errors import CompileError, UsageError
+from aotc.frontend.objects.sources import Examples, is_model
 from aotc.machines import processor
 from aotc.machines.targets import is_host, lookup
 from aotc.model.extensions import explained
 from aotc.model.files import write_files
 from aotc.model.limits import MAX_SHAPES
 from aotc.model.progress import Progress
-from aotc.model.sources import Examples, is_model
 from aotc.pipeline.compilation import Compilation, uncollected
 from aotc.pipeline.options import SINGULAR, CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
@@ -235,7 +235,7 @@ def compile_to(
 def to_onnx(given: Any, *, example_inputs: Any = None, dynamic_shapes: Any = None) -> ModelProto:
     """The ONNX model that `compile` makes of an object, `example_inputs` and `dynamic_shapes` as there: to keep, or for
     `InferenceSession` and `DynamicModel`. Raises as `compile` does of objects, and UsageError for a model."""
-    from aotc.frontend.objects import made_of
+    from aotc.frontend.objects.registry import made_of
 
     if is_model(given):
         raise UsageError("wrong-argument", f"to_onnx of a {type(given).__name__}", "that is a model already")

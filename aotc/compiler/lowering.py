@@ -28,6 +28,7 @@ from aotc.dialects.aot.contract import (
 )
 from aotc.dialects.dtypes import extended
 from aotc.errors import Problem, UsageError, warn
+from aotc.frontend.objects.sources import NO_EXAMPLES, Examples
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
 from aotc.model.conventions import FIRST, LAST
@@ -35,7 +36,6 @@ from aotc.model.files import Content, write_files
 from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier
 from aotc.model.progress import Progress
-from aotc.model.sources import NO_EXAMPLES, Examples
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, by_function, phase_index, pipeline_of
@@ -57,7 +57,7 @@ def read_once(source: Source, options: CompileOptions, examples: Examples = NO_E
     that a model is given as or made of, and else as `frontend.objects.model_of`."""
     if isinstance(source, str | os.PathLike) and not examples.are_given:
         return source if isinstance(source, ModelFile) or options.start_at is not None else ModelFile(source)
-    from aotc.frontend.objects import model_of
+    from aotc.frontend.objects.registry import model_of
 
     return model_of(source, examples)
 

@@ -18,7 +18,7 @@ from aotc.compiler.dynamic.model import DynamicModel
 from aotc.compiler.dynamic.specializing import Specialization
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, Step, load
-from aotc.frontend.objects import model_of
+from aotc.frontend.objects.registry import model_of
 from aotc.model.arguments import checks_kinds, require
 from aotc.model.extents import OpenTensor, Size, unnamed
 from aotc.model.labels import is_text, with_labels

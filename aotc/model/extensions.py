@@ -46,8 +46,8 @@ INSPECTORS = "aotc.inspectors"
 """Views of artefacts: each entry is a function from an artefact to text; its name says of which (`CODEGEN.METHOD` or
 `.SUFFIX.METHOD`)."""
 SOURCES = "aotc.sources"
-"""Sources of models: each entry is an `aotc.model.sources.ObjectSource`, its name the package whose objects it takes;
-looked up there."""
+"""Sources of models: each entry is an `aotc.frontend.objects.sources.ObjectSource`, its name the package whose objects
+it takes; looked up there."""
 GROUPS = (UNIVERSES, IMPORTERS, TFLITE_IMPORTERS, PIPELINES, KERNELS, CODEGENS, TARGETS)
 """Groups that decide what a model is compiled to."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from onnx import ModelProto
 
 from aotc.frontend.objects import estimators
-from aotc.model.sources import ByClass, Examples, converting, needed, of_class
+from aotc.frontend.objects.sources import ByClass, Examples, converting, needed, of_class
 
 
 def _of_lightgbm(given: Any, examples: Examples) -> ModelProto:

@@ -9,7 +9,7 @@ from typing import Any
 from onnx import ModelProto
 
 from aotc.errors import UsageError
-from aotc.model.sources import ByClass, Examples, converting, needed, of_class
+from aotc.frontend.objects.sources import ByClass, Examples, converting, needed, of_class
 
 _TREES = 3
 """The version of ai.onnx.ml whose trees all converters write."""

@@ -8,7 +8,7 @@ from typing import Any
 from onnx import ModelProto
 
 from aotc.errors import UsageError
-from aotc.model.sources import Examples, converting, needed, of_class
+from aotc.frontend.objects.sources import Examples, converting, needed, of_class
 
 
 class _Functions:
@@ -35,7 +35,7 @@ class _Functions:
 
 
 def _like(example: Any, axes: Mapping[int, str]) -> Any:
-    """What jax2onnx is told of an input: its shape and element type."""
+    """An input as jax2onnx is told of it: its shape and element type."""
     jax: Any = needed("jax", "a function of JAX")
     shape = tuple(axes.get(axis, extent) for axis, extent in enumerate(example.shape))
     return shape if axes and str(example.dtype) == "float32" else jax.ShapeDtypeStruct(shape, example.dtype)

@@ -8,8 +8,7 @@ from importlib import import_module
 from onnx import ModelProto
 
 from aotc.errors import Problem, UsageError
-from aotc.model.model_file import Source
-from aotc.model.sources import (
+from aotc.frontend.objects.sources import (
     NO_EXAMPLES,
     Examples,
     ObjectSource,
@@ -19,6 +18,7 @@ from aotc.model.sources import (
     of_class,
     packages_of,
 )
+from aotc.model.model_file import Source
 
 _OURS: Mapping[str, str] = {
     "torch": "torch_programs",

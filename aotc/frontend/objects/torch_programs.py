@@ -10,7 +10,7 @@ from typing import Any
 from onnx import ModelProto
 
 from aotc.errors import UsageError
-from aotc.model.sources import ByClass, Examples, converting, needed, of_class
+from aotc.frontend.objects.sources import ByClass, Examples, converting, needed, of_class
 
 
 def _model_of(given: Any, examples: Examples) -> ModelProto:

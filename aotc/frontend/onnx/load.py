@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto, NodeProto, TensorProto
 
 from aotc.errors import CompileError, Problem
-from aotc.frontend.objects import model_of
+from aotc.frontend.objects.registry import model_of
 from aotc.frontend.onnx.bodies import all_nodes, subgraphs
 from aotc.frontend.onnx.check import check_model
 from aotc.frontend.onnx.tensors import external_place

@@ -17,8 +17,8 @@ import aotc
 from aotc import InferenceSession
 from aotc.compiler.dynamic.model import DynamicModel
 from aotc.errors import AotcError, CompileError, UsageError
-from aotc.model import sources
-from aotc.model.sources import Examples, open_axes
+from aotc.frontend.objects import sources
+from aotc.frontend.objects.sources import Examples, open_axes
 
 MODEL = onnx.parser.parse_model(
     '<ir_version: 10, opset_import: ["" : 18]> m (float[2] x) => (float[2] y) { y = Relu (x) }'

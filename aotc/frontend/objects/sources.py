@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Examples:
-    """What callers say of an object's inputs, in the terms of the object's own package."""
+    """Notes of callers on an object's inputs, in the terms of the object's own package."""
 
     inputs: Any = None
     """`example_inputs`: one array or tensor, several in order, or by name; None: not given."""
@@ -161,5 +161,5 @@ class ByClass:
         return is_of(given, self.package, *self.names)
 
     def model_of(self, given: Any, examples: Examples) -> ModelProto:
-        """What the converter makes of it."""
+        """The model that the converter makes of it."""
         return self.convert(given, examples)
