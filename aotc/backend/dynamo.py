@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aotc.compiler.driver import compile, to_onnx
-from aotc.errors import AotcError, UsageError
+from aotc.errors import AotcError, CompileError, UsageError
 from aotc.executor import CompiledModel
 from aotc.model.dlpack import to_dlpack
 from aotc.model.limits import MAX_SHAPES
@@ -94,7 +94,9 @@ class Graph:
         sample, self._written = _tried(self._graph, inputs)
         weights = [place for place in self._weights if place not in self._written]
         try:
-            return _compiled(_Closed(self._graph, inputs, weights, self._written), sample, inputs, self._options)
+            code = _compiled(_Closed(self._graph, inputs, weights, self._written), sample, inputs, self._options)
+            _require_same(code(*self.apart(inputs)), sample)
+            return code
         except AotcError as error:
             if not self._fallback:
                 raise
@@ -113,6 +115,18 @@ def _tried(graph: Any, inputs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]
         for place, (each, version) in enumerate(zip(copies, versions, strict=True))
         if isinstance(each, torch.Tensor) and each._version != version
     ]
+
+
+def _require_same(found: Sequence[Any], sample: Sequence[Any]) -> None:
+    """Raise CompileError where floats are not those of torch: its exporter has batch normalisation that learns compute
+    as if it did not."""
+    for value, right in zip(found, sample, strict=True):
+        if isinstance(right, torch.Tensor) and right.is_floating_point() and right.numel():
+            value, right = value.double(), right.double()
+            most = 1e-2 * float(right.nan_to_num(0, 0, 0).abs().max())
+            if not torch.allclose(value, right, rtol=1e-2, atol=most, equal_nan=True):
+                what = "the graph that torch.onnx.export writes computes something else than torch"
+                raise CompileError("failed-tool", what, "it may have layers in training mode")
 
 
 def _mark(weight: Any) -> Any:
