@@ -113,7 +113,7 @@ def _tried(graph: Any, inputs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]
     return results, [
         place
         for place, (each, version) in enumerate(zip(copies, versions, strict=True))
-        if isinstance(each, torch.Tensor) and each._version != version
+        if isinstance(each, torch.Tensor) and (each._version != version or not torch.equal(each, inputs[place]))
     ]
 
 
