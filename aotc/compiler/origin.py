@@ -30,7 +30,7 @@ _NOTHING: Final = (
     ),
     "jobs",
 )
-"""Options that decide nothing of the code; flash only where forms of kernels were chosen for it."""
+"""Options that decide nothing of the code; budgets only where forms or rows of kernels were chosen for them."""
 _FILES: Final = ("selftest", "selftest_outputs")
 """Files whose content is in the code, and whose paths are nobody's business."""
 _LONGEST: Final = 64
@@ -52,7 +52,7 @@ def origin_of(source: Source, options: CompileOptions) -> Origin:
 def _spelled(options: CompileOptions) -> list[str]:
     """The options that decide the code and are not as by default, as on the command line. No path is among them."""
     default, found = CompileOptions(), list[str]()
-    decided = () if options.forms is None else ("flash",)
+    decided = (*(() if options.forms is None else ("flash",)), *(("ram",) if options.rolls else ()))
     for name, standard in vars(default).items():
         value = getattr(options, name)
         if value == standard or (name in (*_ELSEWHERE, *_NOTHING) and name not in decided):

@@ -134,7 +134,8 @@ class CompileOptions:
     shapes has weights in common. No choice of users."""
     forms: KernelForms | None = None
     """Forms of kernels that fit the budget of flash; None: fast ones, or with -Os small ones. No choice of users."""
-    ram: int | None = None
+    ram: int | str | None = None
+    """The most bytes of RAM, or "min": as few as there can be."""
     flash: int | None = None
     stack: int | None = None
     cc: str | None = None
@@ -250,6 +251,16 @@ class CompileOptions:
         return None if machine is None else machine.vector_bytes
 
     @property
+    def most_ram(self) -> int:
+        """The bytes of RAM that a program is to need at most; 0: as few as there can be."""
+        return self.ram if isinstance(self.ram, int) else 0
+
+    @property
+    def rolls(self) -> bool:
+        """Whether layers may be computed row by row: for a budget of RAM, where kernels are in a core's registers."""
+        return self.ram is not None and self.threads == 1 and self.optimize != "0" and machine_of(self.target) is None
+
+    @property
     def is_vectorized(self) -> bool:
         """Whether kernels are written for vector registers."""
         return self.vector_bytes is not None
@@ -316,7 +327,7 @@ class CompileOptions:
             elif given is not None:
                 changes[name] = tuple(given)
         for size in ("ram", "flash", "stack", "max_constants", "max_folded"):
-            if isinstance(value := changes.get(size), str):
+            if isinstance(value := changes.get(size), str) and (size, value) != ("ram", "min"):
                 changes[size] = parse_size(value, size.replace("_", "-"))
         for name, entry in _ENTRIES.items():
             if given := changes.get(name):

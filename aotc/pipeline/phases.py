@@ -130,6 +130,8 @@ QUANTIZED = When("--io quantized", "", lambda asked: asked.quantizes_io)
 LAYOUTS = When("--input-layout, --output-layout", "", lambda asked: asked.has_layouts)
 PROFILE = When("profile", "for a profile (`aotc bench --profile`)", lambda asked: asked.profile)
 
+ROLLS = When("--ram", f"a budget for RAM, {CORE.name}, {ALONE.name}", lambda asked: asked.rolls)
+
 _BY_FUNCTION = (
     Row("move-invariants", VECTORS),
     Row("expand-math", VECTORS),
@@ -246,6 +248,8 @@ PHASES: tuple[Phase, ...] = (
             Row("fuse-prologues"),
             Row("fuse-elementwise"),
             Row("dce"),
+            Row("choose-rolls", ROLLS, ram="{most_ram}"),
+            Row("roll-rows", ROLLS),
         ),
     ),
     Phase(

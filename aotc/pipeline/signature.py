@@ -144,7 +144,10 @@ class FileOptions(InProcessOptions, total=False):
         PathLike | None, "what it expects (default: onnxruntime's outputs, or else our own)", "OUT.npz"
     ]
     ram: Annotated[
-        Size | None, "the most RAM: the arena, and inputs and outputs unless they are in it (--io workspace)", "SIZE"
+        Size | None,
+        "the most RAM: the arena, and inputs and outputs unless they are in it (--io workspace); on cores without "
+        "vectors layers are computed row by row where it takes that, or min: so that it is the least",
+        "SIZE",
     ]
     flash: Annotated[
         Size | None, "the most flash: code and constants for the target, weights unless --weights caller", "SIZE"

@@ -42,7 +42,8 @@ _PASSES: Final = {
         "project-inputs widen-operands assign-layouts fold-tables"
     ),
     "fuse": (
-        "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise count-operations outline-kernels"
+        "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise choose-rolls roll-rows "
+        "count-operations outline-kernels"
     ),
     "memory": "bufferize plan-memory",
     "loops": (

@@ -49,7 +49,7 @@ from aotc.dialects.aot.tiles import (
     tile_type,
 )
 from aotc.dialects.aot.types import STRUCTS, VOID_PTR, Convention, ConventionAttr, PtrType, StructType
-from aotc.dialects.aot.words import LANES, QUAD, STRIP, WORD, QuadOp, WordLoadOp
+from aotc.dialects.aot.words import LANES, QUAD, STRIP, WORD, QuadOp, WordLoadOp, WordStoreOp
 from aotc.dialects.operations import operations_in
 
 AOT = Dialect(

@@ -12,10 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import I32, IndexType, IntegerType, MemRefType, VectorType, i32
+from xdsl.dialects.builtin import I32, IndexType, IntegerType, MemRefType, UnitAttr, VectorType, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
-from xdsl.traits import MemoryReadEffect
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.operations import PureOp
@@ -32,25 +40,50 @@ QUAD = 4
 
 @irdl_op_definition
 class WordLoadOp(IRDLOperation):
-    """The word that begins at a byte of a buffer, aligned or not: `aot.word_load %x[%i, %k] : memref<8x64xi8>`."""
+    """The word that begins at a byte of a buffer: `aot.word_load %x[%i, %k] : memref<8x64xi8>`."""
 
     name = "aot.word_load"
     buffer = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
+    aligned = opt_prop_def(UnitAttr)
+    """Where it is there, the address is a multiple of four; absent: it may be any."""
     result = result_def(I32)
     traits = traits_def(MemoryReadEffect())
-    assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer)"
+    assembly_format = "$buffer `[` $indices `]` (`aligned` $aligned^)? attr-dict `:` type($buffer)"
 
-    def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[buffer, indices], result_types=[i32])
+    def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue], *, aligned: bool = False) -> None:
+        properties = {"aligned": UnitAttr()} if aligned else {}
+        super().__init__(operands=[buffer, indices], result_types=[i32], properties=properties)
 
     def verify_(self) -> None:
-        kind = cast(MemRefType[Attribute], self.buffer.type)
-        if kind.get_num_dims() != len(self.indices):
-            raise VerifyException(f"{len(self.indices)} indices for a buffer of rank {kind.get_num_dims()}")
-        element = kind.get_element_type()
-        if not isinstance(element, IntegerType) or element.width.data != 8:
-            raise VerifyException(f"words are made of bytes, found {element}")
+        _verify_word(self.buffer, self.indices)
+
+
+@irdl_op_definition
+class WordStoreOp(IRDLOperation):
+    """Writes an aligned word at a byte of a buffer: `aot.word_store %w, %x[%i, %k] : memref<8x64xi8>`."""
+
+    name = "aot.word_store"
+    value = operand_def(I32)
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = "$value `,` $buffer `[` $indices `]` attr-dict `:` type($buffer)"
+
+    def __init__(self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[value, buffer, indices])
+
+    def verify_(self) -> None:
+        _verify_word(self.buffer, self.indices)
+
+
+def _verify_word(buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+    kind = cast(MemRefType[Attribute], buffer.type)
+    if kind.get_num_dims() != len(indices):
+        raise VerifyException(f"{len(indices)} indices for a buffer of rank {kind.get_num_dims()}")
+    element = kind.get_element_type()
+    if not isinstance(element, IntegerType) or element.width.data != 8:
+        raise VerifyException(f"words are made of bytes, found {element}")
 
 
 _QUAD = VectorType(i32, [QUAD])

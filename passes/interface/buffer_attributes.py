@@ -10,7 +10,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
-from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WorkspaceOp, contract
+from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WordStoreOp, WorkspaceOp, contract
 from aotc.dialects.dtypes import byte_width, dtype_name
 from aotc.dialects.operations import walk
 from aotc.model.naming import c_variable
@@ -145,7 +145,7 @@ def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:
     for op in walk(function):
         if isinstance(op, memref.StoreOp):
             note(op.memref)
-        elif isinstance(op, TileStoreOp):
+        elif isinstance(op, TileStoreOp | WordStoreOp):
             note(op.buffer)
         elif isinstance(op, memref.CopyOp):
             note(op.destination)

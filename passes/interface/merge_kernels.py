@@ -39,7 +39,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot import BufferOp, WordLoadOp
+from aotc.dialects.aot import BufferOp, WordLoadOp, WordStoreOp
 from aotc.dialects.aot.contract import (
     FORMS,
     NOTES,
@@ -202,7 +202,7 @@ def _buffer(op: Operation) -> SSAValue | None:
     match op:
         case memref.LoadOp() | memref.StoreOp():
             return op.memref
-        case WordLoadOp():
+        case WordLoadOp() | WordStoreOp():
             return op.buffer
         case _:
             return None
@@ -210,7 +210,7 @@ def _buffer(op: Operation) -> SSAValue | None:
 
 def _places(op: Operation) -> Sequence[SSAValue]:
     """The indices at which an operation reads or writes."""
-    return op.indices if isinstance(op, memref.LoadOp | memref.StoreOp | WordLoadOp) else ()
+    return op.indices if isinstance(op, memref.LoadOp | memref.StoreOp | WordLoadOp | WordStoreOp) else ()
 
 
 def _zeros(indices: Sequence[SSAValue]) -> int:

@@ -10,7 +10,7 @@ access relations of polyhedral compilers, without the constants.)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Self, TypeVar
 
 from xdsl.ir import Attribute, Block, SSAValue
@@ -29,6 +29,14 @@ S = TypeVar("S", bound=Schedule)
 
 
 @dataclass(frozen=True)
+class Row:
+    """One position along an axis of a result."""
+
+    axis: int
+    place: Scalar
+
+
+@dataclass(frozen=True)
 class LoopNest(Generic[Op]):
     """The scalar loops of an operation: what they compute, what writes them, where elements come from and go to."""
 
@@ -38,6 +46,8 @@ class LoopNest(Generic[Op]):
     """Of the operands, then of the scratch buffers."""
     writes: Sequence[Writer]
     """Of the results, scratch buffers included."""
+    only: Row | None = field(default=None, kw_only=True)
+    """The part of the results that is computed; None: all."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -55,6 +65,20 @@ class LoopNest(Generic[Op]):
         """Write an element of the first result."""
         self.writes[0](index, value)
 
+    def place(self, axis: int) -> Scalar | None:
+        """The position along an axis that alone is computed; None where all are."""
+        return self.only.place if self.only is not None and self.only.axis == axis else None
+
+    def over(self, axes: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
+        """Parallel loops over what is computed of the first result along some axes."""
+        places = [self.place(axis) for axis in axes]
+        extents = [self.shape[axis] if place is None else 1 for axis, place in zip(axes, places, strict=True)]
+
+        def at(index: list[Scalar]) -> None:
+            body([i if place is None else place for i, place in zip(index, places, strict=True)])
+
+        self.b.parallel_for(extents, at)
+
 
 @dataclass(frozen=True)
 class Nest(LoopNest[Op], Generic[Op, S]):
@@ -71,7 +95,7 @@ class Nest(LoopNest[Op], Generic[Op, S]):
     @classmethod
     def of(cls, nest: Nest[Op, S], **more: Any) -> Self:
         """The same, as one of a class that knows how these loops are written."""
-        return cls(nest.op, nest.b, nest.reads, nest.writes, nest.schedule, **more)
+        return cls(nest.op, nest.b, nest.reads, nest.writes, nest.schedule, only=nest.only, **more)
 
     def emit(self) -> None:
         """Write the loops, where the class knows them; every element of the results is written once."""

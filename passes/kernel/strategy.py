@@ -23,10 +23,11 @@ from xdsl.utils.exceptions import ParseError
 
 from aotc.dialects.graph import schedules
 from aotc.dialects.graph.accumulation import AccumulatingOp
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp, ParallelOp
 from aotc.dialects.graph.packed.products.packed_matmul import ProductOp
 from aotc.dialects.graph.quantized.nibbles import is_packed
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.errors import CompileError, FileError
 from aotc.machines.machine import Core, Machine
 from aotc.machines.tuning_table import DIRECT, TuningTable
@@ -185,6 +186,11 @@ class KernelStrategy(Generic[Op]):
 
     # Code
 
+    def row_windows(self, op: Op) -> Mapping[int, SlidingWindow] | None:
+        """Where the nests can compute one row of the result (`LoopNest.only`, along `row_axis`): for each operand of
+        which that reads some rows the window over its rows; others are read as a whole. None: they cannot."""
+        return None
+
     def nest(self, nest: Nest[Op, Any]) -> None:
         """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es, values read and written may be tiles.
 
@@ -198,7 +204,12 @@ class KernelStrategy(Generic[Op]):
     def scalar_nest(self, nest: LoopNest[Op]) -> None:
         """The scalar loops; by default those that define the operation (`LoopNestOp.loops`)."""
         assert isinstance(nest.op, LoopNestOp)
-        nest.op.loops(nest.b, nest.reads, nest.writes)
+        if nest.only is None:
+            nest.op.loops(nest.b, nest.reads, nest.writes)
+            return
+        op = nest.op
+        assert isinstance(op, ParallelOp), "rows are computed by strategies, or element by element"
+        nest.over(range(len(nest.shape)), lambda index: nest.write(index, op.compute(nest.b, index, nest.reads)))
 
 
 Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]

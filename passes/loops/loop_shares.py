@@ -365,7 +365,7 @@ class Accesses:
                     loads.add(inner.buffer)
                 case memref.StoreOp():
                     stores.add(inner.memref)
-                case aot.TileStoreOp():
+                case aot.TileStoreOp() | aot.WordStoreOp():
                     stores.add(inner.buffer)
                 case _ if inner.regions or is_arithmetic(inner) or isinstance(inner, _HARMLESS):
                     pass

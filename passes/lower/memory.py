@@ -169,7 +169,10 @@ LOWERINGS: Lowerings = {
     memref.ViewOp: _view,
     memref.ReinterpretCastOp: _reinterpret,
     memref.AllocaOp: _allocate,
-    aot.WordLoadOp: lambda f, op: f.set(op.result, f.b.load(element_address(f, op.buffer, op.indices), i32, 1)),
+    aot.WordLoadOp: lambda f, op: f.set(
+        op.result, f.b.load(element_address(f, op.buffer, op.indices), i32, 1 if op.aligned is None else 4)
+    ),
+    aot.WordStoreOp: lambda f, op: f.b.store(f.get(op.value), element_address(f, op.buffer, op.indices), 4),
     aot.QuadOp: _quad,
     aot.RoundProductOp: _round_product,
     aot.WeightOp: _weight,

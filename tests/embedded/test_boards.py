@@ -99,3 +99,15 @@ def test_a_board_proves_itself(board: str, kind: str, tmp_path: Path) -> None:
         else:
             with pytest.raises(BoardError, match="exit 1"):
                 run(program)
+
+
+@pytest.mark.parametrize("board", ["m4f"])
+def test_layers_row_by_row_give_the_same_numbers_in_less_memory(board: str) -> None:
+    """Layers are computed together where RAM is to be the least, at little cost."""
+    plain, rolled = (
+        measure(BOARDS[board], "ic_resnet_int8", "c", count=1, flags=("-O2",), optimize="2", ram=ram)
+        for ram in (None, "min")
+    )
+    assert np.array_equal(rolled.outputs[0], cases("ic_resnet_int8")[0].output)
+    assert rolled.sizes["model"].zero <= plain.sizes["model"].zero / 2
+    assert rolled.instructions <= plain.instructions * 1.05

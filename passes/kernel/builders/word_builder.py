@@ -20,11 +20,12 @@ class WordIndex(Scalar):
     """The last index of the first byte of a word: what is read there is the word, an i32."""
 
     base: Scalar = field(kw_only=True)
+    aligned: bool = field(default=False, kw_only=True)
 
     @staticmethod
-    def of(base: Scalar) -> WordIndex:
-        """The word that begins at `base`."""
-        return WordIndex(base.b, INDEX, base=base)
+    def of(base: Scalar, *, aligned: bool = False) -> WordIndex:
+        """The word that begins at `base`, in memory perhaps at a multiple of four bytes."""
+        return WordIndex(base.b, INDEX, base=base, aligned=aligned)
 
     @property
     def ssa(self) -> SSAValue:
@@ -39,9 +40,16 @@ class WordBuilder(TileBuilder):
     """A TileBuilder with words."""
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
-        if index and isinstance(index[-1], WordIndex):
-            return Scalar(self, i32, self.emit(aot.WordLoadOp(buffer, [each.ssa for each in index])))
+        if index and isinstance(last := index[-1], WordIndex):
+            word = aot.WordLoadOp(buffer, [each.ssa for each in index], aligned=last.aligned)
+            return Scalar(self, i32, self.emit(word))
         return super().load(buffer, index, dtype)
+
+    def store(self, value: Scalar, buffer: SSAValue, index: Sequence[Scalar]) -> None:
+        if index and isinstance(index[-1], WordIndex):
+            self.effect(aot.WordStoreOp(value.ssa, buffer, [each.ssa for each in index]))
+        else:
+            super().store(value, buffer, index)
 
     def widen(self, word: Scalar, added: Scalar | None, *, odd: bool, unsigned: bool) -> Scalar:
         """Bytes 0 and 2, or 1 and 3, of a word as two integers of 16 bits, with two others added."""

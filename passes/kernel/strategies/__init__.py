@@ -12,6 +12,7 @@ from aotc.passes.kernel.strategies import (
     matmul_strategy,
     pooling_strategy,
     recurrent_strategy,
+    rolled_strategy,
     row_strategy,
     scatter_strategy,
     staged_strategy,
@@ -23,7 +24,7 @@ from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 _PRODUCTS = (matmul_strategy, conv_strategy, channels_last_strategy)
 _MORE = (dot_conv_strategy, depthwise_strategy, winograd_strategy)
 _ROWS = (row_strategy, recurrent_strategy, scatter_strategy, trees_strategy)
-_PICTURES = (layout_strategies, pooling_strategy, staged_strategy)
+_PICTURES = (layout_strategies, pooling_strategy, staged_strategy, rolled_strategy)
 
 STRATEGIES: dict[type[GraphOp], tuple[KernelStrategy[Any], ...]] = {}
 """Of all modules; those of one operator in the order of these."""

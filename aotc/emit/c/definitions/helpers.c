@@ -100,6 +100,32 @@ static AOTC_HELPER inline int32_t aotc_word(const void *p)
 #endif
 }
 
+/* The word at p, which is aligned, to be moved. */
+static AOTC_HELPER inline int32_t aotc_aligned_word(const void *p)
+{
+#if defined(__GNUC__)
+    int32_t word;
+    __builtin_memcpy(&word, __builtin_assume_aligned(p, 4), sizeof word);
+    return word;
+#else
+    return aotc_word(p);
+#endif
+}
+
+/* Moves a word to p, which is aligned. */
+static AOTC_HELPER inline void aotc_set_word(void *p, int32_t word)
+{
+#if defined(__GNUC__)
+    __builtin_memcpy(__builtin_assume_aligned(p, 4), &word, sizeof word);
+#else
+    unsigned char *bytes = p;
+    const uint32_t all = (uint32_t)word;
+    for (int byte = 0; byte < 4; byte++) {
+        bytes[byte] = (unsigned char)(all >> (8 * byte));
+    }
+#endif
+}
+
 
 /* n, hidden from the optimizer: it would unroll a loop of few iterations completely and keep what later ones load in
  * registers that the accumulators need. */

@@ -66,6 +66,16 @@ class Memory:
         ctype = _UNSIGNED_FIELDS.get(op.field.data, ctype)
         return Expr(text + op.field.data, Level.PRIMARY, ctype, unsigned=ctype.kind == "unsigned")
 
+    def store(self, op: aot.WordStoreOp) -> Expr:
+        """The call that writes a word."""
+        place = self._place(op.buffer, op.indices, const=False)
+        return call(self._scope.helper("aotc_set_word"), place, self._scope.operand(op.value), ctype=VOID)
+
+    def _place(self, buffer: SSAValue, indices: Sequence[SSAValue], *, const: bool = True) -> Expr:
+        """The address of an element."""
+        e = self.element(buffer, indices)
+        return replace(e, text=f"&{e.text}", level=Level.UNARY, ctype=pointer_to(e.ctype, const))
+
     def expression(self, op: Operation) -> Expr:
         """The expression of a memory operation."""
         match op:
@@ -74,10 +84,9 @@ class Memory:
                 self._scope.note_read(root(op.memref))
                 return e
             case aot.WordLoadOp():
-                e = self.element(op.buffer, op.indices)
                 self._scope.note_read(root(op.buffer))
-                place = replace(e, text=f"&{e.text}", level=Level.UNARY, ctype=pointer_to(e.ctype, True))
-                return call(self._scope.helper("aotc_word"), place, ctype=SIGNED[32])
+                helper = self._scope.helper("aotc_word" if op.aligned is None else "aotc_aligned_word")
+                return call(helper, self._place(op.buffer, op.indices), ctype=SIGNED[32])
             case aot.ElementOp() | aot.FieldOp():
                 self._scope.note_read(root(op.pointer))
                 return self.member(op)

@@ -34,7 +34,7 @@ _STATEMENTS = (
     *(memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.CallOp, func.ReturnOp),
     *(scf.WhileOp, scf.ConditionOp, memref.AllocaOp),
     *(aot.CheckOp, aot.RequireOp, aot.AllocaOp, aot.SetElementOp, aot.SetFieldOp),
-    *(aot.TileStoreOp, aot.PrefetchOp),
+    *(aot.TileStoreOp, aot.WordStoreOp, aot.PrefetchOp),
 )
 """Operations that are statements of their own."""
 
@@ -116,6 +116,10 @@ class FunctionPrinter(ControlFlow):
                 self._emit(f"{target} = {value.text};")
             case aot.TileStoreOp():
                 statement = self._compose(lambda: self.vectors.store(op))
+                self._flush([root(op.buffer)])
+                self._emit(f"{statement.text};")
+            case aot.WordStoreOp():
+                statement = self._compose(lambda: self.memory.store(op))
                 self._flush([root(op.buffer)])
                 self._emit(f"{statement.text};")
             case aot.PrefetchOp():

@@ -239,7 +239,7 @@ class FunctionScope(Scope):
                 return
             if kind is memref.StoreOp:
                 roots.append(root(cast("memref.StoreOp", inner).memref))
-            elif kind is aot.TileStoreOp:
+            elif kind in (aot.TileStoreOp, aot.WordStoreOp):
                 roots.append(root(cast("aot.TileStoreOp", inner).buffer))
         if roots:
             self._flush(roots)

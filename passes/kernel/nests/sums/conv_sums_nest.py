@@ -62,7 +62,7 @@ class ConvSums(ChannelsLastNest):
 
             self.axis.over(b, self.schedule.positions, across)
 
-        b.parallel_for([self.shape[0], *self.shape[2:-2]], outer)
+        self.over([0, *range(2, len(self.shape) - 2)], outer)
 
     def _tile(self, index: Sequence[Scalar], first: Scalar, count: int, taps: Span, output: Scalar, width: int) -> None:
         b, last = self.b, self.windows[-1]
@@ -127,7 +127,7 @@ class PatchSums(ChannelsLastNest):
     """
 
     def emit(self) -> None:
-        self.b.parallel_for([self.shape[0], *self.shape[2:-1]], self._position)
+        self.over([0, *range(2, len(self.shape) - 1)], self._position)
 
     def _position(self, index: list[Scalar]) -> None:
         b, (batch, *position) = self.b, index
@@ -246,11 +246,14 @@ class DepthwiseSums(SumsNest[ChannelsLastDepthwiseConvOp]):
                 axis = Axis.of(last, specialized=specialized and whole, each_cut=True)
                 self._columns([*index, at], [*bounds, taps], axis)
 
+            if (place := self.place(1 + len(outer))) is not None:
+                row(place, 1, outer[-1].taps(self.b, place))
+                return
             # without vectors, the loops over the taps of other axes may as well have bounds that are computed
             rows = specialized and self.schedule.lanes == QUAD
             Axis.of(outer[-1], specialized=rows, each_cut=False).over(self.b, 1, row)
 
-        self.b.parallel_for([self.shape[0], *self.shape[2:-3]], rows)
+        self.over([0, *range(2, len(self.shape) - 3)], rows)
 
     def _columns(self, index: list[Scalar], bounds: list[Span], axis: Axis) -> None:
         b, channels, width = self.b, self.shape[-1], self.schedule.columns

@@ -45,3 +45,11 @@ func.func @quad(%s: i32) {
   %a = aot.quad %s, %s : vector<4xi32>
   func.return
 }
+
+// -----
+
+// CHECK: words are made of bytes, found i16
+func.func @store(%x: memref<4xi16>, %i: index, %w: i32) {
+  aot.word_store %w, %x[%i] : memref<4xi16>
+  func.return
+}

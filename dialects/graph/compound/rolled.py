@@ -1,0 +1,93 @@
+"""Several groups in one kernel, which compute some rows at a time: what is between them never exists as a whole.
+
+    for each step:
+      the first group: the next rows -> a ring of rows
+      the next one: as many rows as can be computed from the rows that there are -> its ring
+      ...
+
+A row is all that a tensor has at one position along its first axis of more than one: of an image with the channels last
+the pixels beside each other. Nothing is computed twice: a ring has the rows that are read again. (Image pipelines call
+that a rolling line buffer; for convolutions, "fused-layer" of Alwani et al., MICRO 2016.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, OpResult, Region, SSAValue
+from xdsl.irdl import irdl_op_definition, region_def, var_operand_def, var_result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, is_view, tensor_type
+from aotc.dialects.graph.structure import FusedOp, YieldOp, parse_group, print_group
+
+
+@irdl_op_definition
+class RolledOp(AnchorOp):
+    """The values that the region yields, computed by its groups, some rows at a time.
+
+    The region sees only its arguments, which are the inputs, and has groups and views between them. The results behind
+    those values are scratch buffers: for each value that a later group reads a ring [rows, elements of a row], then
+    those of the anchors in groups, in order. Which rows a group reads is known to kernel strategies: who makes the
+    operation gives the types of the buffers.
+    """
+
+    name = "graph.rolled"
+    inputs = var_operand_def(TensorType)
+    values = var_result_def(TensorType)
+    body = region_def("single_block")
+
+    @classmethod
+    def of(cls, inputs: Sequence[SSAValue], body: Region, scratch: Sequence[TensorType]) -> RolledOp:
+        """The operation with scratch buffers of these types."""
+        end = body.block.last_op
+        assert isinstance(end, YieldOp)
+        return cls(operands=[inputs], result_types=[[*map(tensor_type, end.values), *scratch]], regions=[body])
+
+    @property
+    def block(self) -> Block:
+        """The region's block."""
+        return self.body.block
+
+    @property
+    def yielded(self) -> Sequence[SSAValue]:
+        """The values that become results."""
+        end = self.block.last_op
+        return end.values if isinstance(end, YieldOp) else ()
+
+    @property
+    def groups(self) -> list[FusedOp]:
+        """In order."""
+        return [op for op in self.block.ops if isinstance(op, FusedOp)]
+
+    def scratch(self) -> Sequence[OpResult]:
+        return self.results[len(self.yielded) :]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if [arg.type for arg in self.block.args] != [value.type for value in self.inputs]:
+            raise ShapeError("the region's arguments must have the types of the inputs")
+        if not self.yielded:
+            raise ShapeError("the region must yield values")
+        for op in self.block.ops:
+            if not isinstance(op, FusedOp | YieldOp) and not is_view(op):
+                raise ShapeError(f"{op.name} is neither a group nor a view")
+        if any(not isinstance(value.owner, FusedOp) for value in self.yielded):
+            raise ShapeError("the region must yield what its groups compute")
+        return [*map(tensor_type, self.yielded), *map(tensor_type, self.scratch())]
+
+    def operations(self) -> int:
+        return sum(op.operations() for group in self.groups for op in group.block.ops if isinstance(op, AnchorOp))
+
+    # Assembly: `graph.rolled (%a = %x : t, ...) -> (t, ...) { ... graph.yield }`
+
+    def print(self, printer: Printer) -> None:
+        print_group(printer, self, self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RolledOp:
+        operands, results, given, region = parse_group(parser)
+        op = cls(operands=[operands], result_types=[results], regions=[region])
+        op.attributes |= given
+        return op

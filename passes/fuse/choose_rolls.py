@@ -1,0 +1,213 @@
+"""Choose which groups in a row are computed row by row, so that the program needs no more RAM than there is.
+
+Every cut of the groups of a block into those in a row that roll together, and others that are computed as they are, has
+a peak and a cost: the peak is what is whole while some of them run, and their rings of rows; the cost is estimated from
+the rows that are moved and the loops that begin anew. Dynamic programming over the cuts finds the one of least cost
+whose peak is allowed; where none is, that of the least peak. `roll` of the groups says what was chosen.
+
+Before, with `choose-rolls{ram=4096}`:
+```mlir
+%1 = graph.fused (%a = %x : ..) -> (tensor<1x1x48x48x8xi8>) {..}
+%2 = graph.fused (%b = %1 : tensor<1x1x48x48x8xi8>) -> (tensor<1x1x24x24x8xi8>) {..}
+```
+After:
+```mlir
+%1 = graph.fused (%a = %x : ..) -> (tensor<1x1x48x48x8xi8>) attributes {roll = 0 : i64} {..}
+%2 = graph.fused (%b = %1 : tensor<1x1x48x48x8xi8>) -> (tensor<1x1x24x24x8xi8>) attributes {roll = 0 : i64} {..}
+```
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from aotc.dialects.aot.contract import entries
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.interfaces import (
+    ShapeError,
+    bytes_of,
+    element_type_of,
+    is_join,
+    is_kernel,
+    is_view,
+    viewed_whole,
+)
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.structure import ConstantOp, FusedOp
+from aotc.passes.fuse.groups import make_group
+from aotc.passes.fuse.reads import in_place
+from aotc.passes.kernel.rolling import ROLL, Buffers, Ring, Rolling, RowReads, inner_scratch, row_reads
+
+_ALIGNMENT = 16
+"""Buffers begin at multiples of this many bytes."""
+_PER_ROW = 40
+"""Instructions of a row of a group beside those of its elements."""
+_PER_STEP = 20
+"""Instructions of a group at each step."""
+_PER_MOVE = 3
+"""Instructions for each four bytes that are moved."""
+
+
+@dataclass(frozen=True)
+class ChooseRollsPass(ModulePass):
+    name = "choose-rolls"
+
+    ram: int = 0
+    """Bytes that there are for buffers, inputs and outputs; 0: as few as there can be."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in entries(op):
+            program = _Program(entry.body.block)
+            end = entry.body.block.last_op
+            assert end is not None
+            whole = sum(map(bytes_of, (*entry.body.block.args, *end.operands)))
+            for number, (start, stop) in enumerate(program.cuts(self.ram - whole)):
+                if stop > start + 1:
+                    for group in program.kernels[start:stop]:
+                        group.attributes[ROLL] = IntegerAttr(number, i64)
+
+
+class _Program:
+    """The kernels of a block, and when each value that they compute is needed."""
+
+    def __init__(self, block: Block) -> None:
+        for op in list(block.ops):
+            used = [result for result in op.results if result.first_use is not None]
+            if is_kernel(op) and not is_join(op) and used:
+                make_group([op], used)
+        end = block.last_op
+        assert end is not None
+        apart = [op for op in block.ops if is_view(op) or isinstance(op, ConstantOp)]
+        self.kernels = [op for op in block.ops if op not in apart and op is not end]
+        self._number = {op: number for number, op in enumerate(self.kernels)} | {end: len(self.kernels)}
+        self._rows = list(map(_rows_or_none, self.kernels))
+        self.lives: dict[SSAValue, tuple[int, int]] = {}
+        """For each value that has memory while the model runs, the kernels that compute it and read it last; a result
+        of the model is the caller's."""
+        for number, op in enumerate(self.kernels):
+            for result in op.results:
+                if (last := self._last(result)) < len(self.kernels):
+                    self.lives[result] = (number, max(number, last))
+
+    def _last(self, value: SSAValue) -> int:
+        """The last kernel that reads a value; behind all where it is a result of the model."""
+        readers = (use.operation for use in value.uses)
+        return max((self._last(op.results[0]) if is_view(op) else self._number[op] for op in readers), default=-1)
+
+    def cuts(self, ram: int) -> list[tuple[int, int]]:
+        """The kernels that are computed together, from one to before another, in order."""
+        parts = self._parts
+        least = self._least_peak()
+        allowed = max(ram, least)
+        count = len(self.kernels)
+        best: list[tuple[float, int]] = [(0, 0), *((float("inf"), 0) for _ in range(count))]
+        for (start, stop), part in sorted(parts.items(), key=lambda each: each[0][1]):
+            if part.peak <= allowed:
+                best[stop] = min(best[stop], (best[start][0] + part.cost, start))
+        found: list[tuple[int, int]] = []
+        stop = count
+        while stop:
+            found.append((best[stop][1], stop))
+            stop = best[stop][1]
+        return found[::-1]
+
+    def _least_peak(self) -> int:
+        """The least peak of all cuts."""
+        peaks = [0, *(2**62 for _ in self.kernels)]
+        for (start, stop), part in sorted(self._parts.items(), key=lambda each: each[0][1]):
+            peaks[stop] = min(peaks[stop], max(peaks[start], part.peak))
+        return peaks[-1]
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, int], "_Part"]:
+        """The costs of kernels in a row that can be computed together."""
+        found: dict[tuple[int, int], _Part] = {}
+        alone = [self._alone(number) for number in range(len(self.kernels))]
+        most = max((part.peak for part in alone), default=0)
+        for start, part in enumerate(alone):
+            found[start, start + 1] = part
+            rolling = Rolling()
+            for stop in range(start + 1, len(self.kernels) + 1):
+                group, rows = self.kernels[stop - 1], self._rows[stop - 1]
+                if rows is None or not isinstance(group, FusedOp):
+                    break
+                try:
+                    rolling.add(group, rows)
+                except ShapeError:
+                    break
+                if stop == start + 1:
+                    continue
+                rings = rolling.rings()
+                size = sum(map(_aligned, Buffers.of(rings).bytes))
+                size += sum(_aligned(bytes_of(each)) for stage in rolling.stages for each in inner_scratch(stage.group))
+                if size > most:
+                    break
+                found[start, stop] = _Part(size + self._whole(start, stop), _cost(rolling, rings))
+        return found
+
+    def _alone(self, number: int) -> "_Part":
+        op = self.kernels[number]
+        scratch = inner_scratch(op) if isinstance(op, FusedOp) else ()
+        size = self._whole(number, number + 1) + sum(_aligned(bytes_of(each)) for each in scratch)
+        return _Part(size - self._shared(number), 0)
+
+    def _whole(self, start: int, stop: int) -> int:
+        """Bytes of what is whole while kernels `start` to before `stop` run together."""
+
+        def is_whole(first: int, last: int) -> bool:
+            if first < start:
+                return last >= start
+            return first < stop and (last >= stop or stop == start + 1)
+
+        return sum(_aligned(bytes_of(value)) for value, life in self.lives.items() if is_whole(*life))
+
+    def _shared(self, number: int) -> int:
+        """Bytes of results that a kernel writes over operands which nobody reads any more."""
+        op = self.kernels[number]
+        if not isinstance(op, FusedOp):
+            return 0
+        taken: set[SSAValue] = set()
+        for result, places in zip(op.outputs, in_place(op.block, op.yield_op.values), strict=True):
+            for place in places if result in self.lives else ():
+                root = viewed_whole(op.inputs[place])
+                if (
+                    root in self.lives
+                    and self.lives[root][1] == number
+                    and bytes_of(root) == bytes_of(result)
+                    and root not in taken
+                ):
+                    taken.add(root)
+                    break
+        return sum(_aligned(bytes_of(value)) for value in taken)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Kernels that are computed together, or one alone."""
+
+    peak: int
+    """Bytes of buffers while they run."""
+    cost: float
+    """Instructions beside those of each kernel alone."""
+
+
+def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:
+    words = sum(ring.moved * ring.length * byte_width(element_type_of(ring.value)) / 4 for ring in rings)
+    steps = len(rolling.progress()[0]) * len(rolling.stages)
+    return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * sum(stage.rows for stage in rolling.stages)
+
+
+def _rows_or_none(op: Operation) -> RowReads | None:
+    try:
+        return row_reads(op) if isinstance(op, FusedOp) else None
+    except ShapeError:
+        return None
+
+
+def _aligned(size: int) -> int:
+    return ceil_div(size, _ALIGNMENT) * _ALIGNMENT

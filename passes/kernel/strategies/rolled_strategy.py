@@ -1,0 +1,237 @@
+"""Groups that compute some rows at a time (`graph.rolled`): loops over steps, in each the next rows of every group.
+
+A group has the loop nest that it has alone, for one row. It reads rows of others where they are in a ring: a buffer of
+as many rows as any step needs, of which the first ones are those that are read again; after each step these are moved
+to the front, so that rows which a window sees are neighbours.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.ir import OpResult, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.dialects.aot import WORD
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.compound.rolled import RolledOp
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of, viewed_whole
+from aotc.dialects.graph.schedules import Schedule, schedule_of
+from aotc.dialects.graph.shapes import linearize
+from aotc.passes.kernel.builders.expressions import Expressions
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
+from aotc.passes.kernel.nest import LoopNest, Nest, Row
+from aotc.passes.kernel.rolling import Buffers, Ring, Rolling, Stage, anchor_of, inner_scratch
+from aotc.passes.kernel.spatial_tiling import row_axis
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
+
+_UNITS = 4
+"""Words, or elements, that are moved in one iteration of a loop."""
+
+
+class RolledStrategy(KernelStrategy[RolledOp]):
+    """Computes step by step, each group with its anchor's own strategy."""
+
+    ON_VECTORS = False
+    SCHEDULES = (Schedule,)
+    TILES = False
+    PROLOGUES = (Prologue.STORED,)
+
+    def nest(self, nest: Nest[RolledOp, Schedule]) -> None:
+        self.scalar_nest(nest)
+
+    def scalar_nest(self, nest: LoopNest[RolledOp]) -> None:
+        _RolledKernel(nest).emit()
+
+
+@dataclass(frozen=True)
+class _RolledKernel:
+    """Writes the loops of one kernel."""
+
+    nest: LoopNest[RolledOp]
+
+    @cached_property
+    def rolling(self) -> Rolling:
+        """How the groups keep pace; raises PassFailedException where they cannot, or buffers are too small."""
+        op = self.nest.op
+        try:
+            rolling = Rolling(op.block.ops)
+            needed = rolling.scratch()
+        except ShapeError as error:
+            raise PassFailedException(f"{op.name}: {error}") from error
+        if [buffer.type for buffer in op.scratch()] != needed:
+            raise PassFailedException(f"{op.name}: rows need scratch buffers {', '.join(map(str, needed))}")
+        return rolling
+
+    @cached_property
+    def buffers(self) -> Buffers:
+        """The memory of the rings."""
+        return Buffers.of(self.rolling.rings())
+
+    @cached_property
+    def numbers(self) -> dict[SSAValue, int]:
+        """The number of the ring of each value that has one."""
+        return {ring.value: number for number, ring in enumerate(self.buffers.rings)}
+
+    def emit(self) -> None:
+        """Write the loop over the steps, which carries how many rows there are of each group, and the first in each
+        ring."""
+        b, rolling = self.nest.b, self.rolling
+        stages, rings = rolling.stages, self.buffers.rings
+        start = [b.index(0)] * (len(stages) + len(rings))
+
+        def step(at: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            made, firsts = carried[: len(stages)], carried[len(stages) :]
+            available: list[Scalar] = []
+            now: list[Scalar] = []
+            for number, stage in enumerate(stages):
+                available.append(self._available(stage, at + 1, available))
+                now.append(b.min(available[-1], stage.rows))
+                b.sequential_range(made[number], now[-1], 1, lambda row, n=number: self._row(n, row, firsts))
+            after = [self._first_needed(ring, now) for ring in rings]
+            for number, ring in enumerate(rings):
+                if ring.moved:
+                    self._move(number, ring, firsts[number], after[number], now[ring.stage])
+            return [*now, *after]
+
+        b.loop(0, len(rolling.progress()[0]) - 1, 1, start, step)
+
+    def _available(self, stage: Stage, step: Scalar, available: Sequence[Scalar]) -> Scalar:
+        """How many rows of a stage are available after a step, from those of the stages before."""
+        b, pace = self.nest.b, self.rolling.pace
+        if not stage.reads:
+            return step if stage.rows == pace else (step * stage.rows + (pace - 1)) / pace
+        least, *others = (read.available_at(b, available[self.rolling.made_in(read.value)]) for read in stage.reads)
+        for other in others:
+            least = b.min(least, other)
+        return least
+
+    def _first_needed(self, ring: Ring, made: Sequence[Scalar]) -> Scalar:
+        """The first row in a ring that is read again."""
+        b, first = self.nest.b, made[ring.stage]
+        for number, read in ring.readers:
+            first = b.min(first, read.first_at(b, made[number]))
+        return first
+
+    def _move(self, number: int, ring: Ring, first: Scalar, after: Scalar, made: Scalar) -> None:
+        """Move the rows from `after` on to the front of a ring that begins with row `first`."""
+        b, buffer = self.nest.b, self.buffers.numbers[number]
+        read, write = self._memory(buffer), self._write_memory(buffer)
+        size = WORD if isinstance(b, WordBuilder) and byte_width(element_type_of(ring.value)) == 1 else 1
+        distance, count = (after - first) * ring.length, (made - after) * ring.length
+
+        def place(at: Scalar) -> list[Scalar]:
+            return [WordIndex.of(at, aligned=True) if size > 1 else at]
+
+        def units(number: int) -> Callable[[Scalar], None]:
+            """Moves so many units from a place on."""
+
+            def move(at: Scalar) -> None:
+                places = [at + n * size for n in range(number)]
+                for to, value in [(to, read(place(to + distance))) for to in places]:
+                    write(place(to), value)
+
+            return move
+
+        def all_of_them() -> None:
+            several = count / (_UNITS * size) * (_UNITS * size)
+            b.sequential_range(0, several, _UNITS * size, units(_UNITS))
+            if ring.length % (_UNITS * size):
+                b.sequential_range(several, count, size, units(1))
+
+        b.only_when(b.compare("gt", after, first), all_of_them)
+
+    # One row
+
+    def _row(self, number: int, row: Scalar, firsts: Sequence[Scalar]) -> None:
+        """Write a row of a stage; rings begin with the rows `firsts`."""
+        b, stage = self.nest.b, self.rolling.stages[number]
+        group = stage.group
+        given: dict[SSAValue, Reader] = {
+            arg: self._reader(value, firsts) for arg, value in zip(group.block.args, group.inputs, strict=True)
+        }
+        values = Expressions(self.nest.op.name, b, given, lambda each: each.inline_array())
+        writers = [self._writer(result, firsts) for result in group.outputs]
+
+        def store(index: Sequence[Scalar]) -> None:
+            found = [values.reader(value)(index) for value in group.yield_op.values]
+            for value, write in zip(found, writers, strict=True):
+                write(index, value)
+
+        anchor, place = anchor_of(group), Row(stage.axis, row)
+        if anchor is None:
+            shape = shape_of(group.results[0])
+            extents = [1 if axis == stage.axis else extent for axis, extent in enumerate(shape)]
+            b.parallel_for(extents, lambda i: store([*i[: stage.axis], row, *i[stage.axis + 1 :]]))
+            return
+
+        def computed(index: Sequence[Scalar], value: Scalar) -> None:
+            with values.bound(anchor.results[0], index, value):
+                store(index)
+
+        scratch = self._scratch(number)
+        reads = [*map(values.reader, anchor.operands), *(self._memory(each) for each in scratch)]
+        writes = [computed, *(self._write_memory(each) for each in scratch)]
+        schedule, strategy = schedule_of(anchor), strategy_of(anchor)
+        if schedule is None or not isinstance(b, TileBuilder):
+            strategy.scalar_nest(LoopNest(anchor, b, reads, writes, only=place))
+        else:
+            strategy.nest(Nest(anchor, b, reads, writes, schedule, only=place))
+
+    def _scratch(self, number: int) -> range:
+        """The scratch buffers of a stage's anchor, by number."""
+        before = len(self.buffers.types) + sum(
+            len(inner_scratch(stage.group)) for stage in self.rolling.stages[:number]
+        )
+        return range(before, before + len(inner_scratch(self.rolling.stages[number].group)))
+
+    # Memory
+
+    def _memory(self, number: int) -> Reader:
+        return self.nest.reads[len(self.nest.op.inputs) + number]
+
+    def _write_memory(self, number: int) -> Writer:
+        return self.nest.writes[len(self.nest.op.yielded) + number]
+
+    def _reader(self, value: SSAValue, firsts: Sequence[Scalar]) -> Reader:
+        """A reader of an operand of a group."""
+        root = viewed_whole(value)
+        if root not in self.numbers:
+            return self.nest.reads[list[SSAValue](self.nest.op.block.args).index(value)]
+        buffer, slot = self._slot(root, value, firsts)
+        read = self._memory(buffer)
+        return lambda index: read([slot(index)])
+
+    def _writer(self, result: OpResult, firsts: Sequence[Scalar]) -> Writer:
+        """A writer of a result of a group, which may be one of the kernel, have a ring, or both."""
+        found = [write for value, write in zip(self.nest.op.yielded, self.nest.writes, strict=False) if value is result]
+        if result in self.numbers:
+            buffer, slot = self._slot(result, result, firsts)
+            write = self._write_memory(buffer)
+            found.append(lambda index, value: write([slot(index)], value))
+
+        def all_of_them(index: Sequence[Scalar], value: Scalar) -> None:
+            for write in found:
+                write(index, value)
+
+        return all_of_them
+
+    def _slot(
+        self, root: SSAValue, view: SSAValue, firsts: Sequence[Scalar]
+    ) -> tuple[int, Callable[[Sequence[Scalar]], Scalar]]:
+        """The buffer with a ring of a value, and the place in it of the element at an index of a view of the value."""
+        b, number, shape = self.nest.b, self.numbers[root], shape_of(view)
+        axis, length = row_axis(shape), self.buffers.rings[number].length
+
+        def slot(index: Sequence[Scalar]) -> Scalar:
+            *outer, last = index[axis + 1 :]
+            base = last.base if isinstance(last, WordIndex) else last
+            place = linearize(b, [*outer, base], shape[axis + 1 :]) + (index[axis] - firsts[number]) * length
+            return WordIndex.of(place) if isinstance(last, WordIndex) else place
+
+        return self.buffers.numbers[number], slot
+
+
+STRATEGIES: Strategies = {RolledOp: (RolledStrategy(),)}

@@ -1,0 +1,48 @@
+// RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: graph.neg is neither a group nor a view
+func.func @neither(%x: tensor<8x4xi8>) {
+  %0 = graph.rolled (%a = %x : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
+    %1 = graph.neg %a : (tensor<8x4xi8>) -> tensor<8x4xi8>
+    graph.yield %1 : tensor<8x4xi8>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: the region must yield what its groups compute
+func.func @argument(%x: tensor<8x4xi8>) {
+  %0 = graph.rolled (%a = %x : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
+    graph.yield %a : tensor<8x4xi8>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: the region must yield values
+func.func @nothing(%x: tensor<8x4xi8>) {
+  %0 = graph.rolled (%a = %x : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
+    %1 = graph.fused (%b = %a : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
+      %2 = graph.neg %b : (tensor<8x4xi8>) -> tensor<8x4xi8>
+      graph.yield %2 : tensor<8x4xi8>
+    }
+    graph.yield :
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: result type is tensor<4x8xi8>, operands and attributes give tensor<8x4xi8>
+func.func @type(%x: tensor<8x4xi8>) {
+  %0 = graph.rolled (%a = %x : tensor<8x4xi8>) -> (tensor<4x8xi8>) {
+    %1 = graph.fused (%b = %a : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
+      %2 = graph.neg %b : (tensor<8x4xi8>) -> tensor<8x4xi8>
+      graph.yield %2 : tensor<8x4xi8>
+    }
+    graph.yield %1 : tensor<8x4xi8>
+  }
+  func.return
+}

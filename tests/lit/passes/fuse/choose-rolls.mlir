@@ -1,0 +1,33 @@
+// RUN: aotc-opt %s --split-input-file -p 'choose-rolls' | filecheck %s
+// RUN: aotc-opt %s --split-input-file -p 'choose-rolls{ram=4096}' | filecheck %s --check-prefix FITS
+
+// Two pictures of 320 bytes would be there at the same time, or a ring; where both fit, nothing rolls.
+
+// CHECK-LABEL: func.func @windows
+// CHECK-COUNT-2: attributes {roll = 0 : i64}
+// CHECK-NOT:     roll =
+// FITS-NOT:      roll =
+func.func @windows(%x: tensor<1x1x10x8x4xi8>) -> tensor<1x1x8x8x4xi8> attributes {aot.entry} {
+  %0 = graph.fused (%a = %x : tensor<1x1x10x8x4xi8>) -> (tensor<1x1x10x8x4xi8>) {
+    %3 = graph.neg %a : (tensor<1x1x10x8x4xi8>) -> tensor<1x1x10x8x4xi8>
+    graph.yield %3 : tensor<1x1x10x8x4xi8>
+  }
+  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>} : (tensor<1x1x10x8x4xi8>) -> tensor<1x1x8x8x4xi8>
+  func.return %1 : tensor<1x1x8x8x4xi8>
+}
+
+// -----
+
+// Several pictures, channels before positions, and what reads all rows do not roll.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT:     roll =
+func.func @others(%x: tensor<2x1x10x8x4xi8>, %y: tensor<1x4x10x8xi8>, %z: tensor<1x1x10x8x4xi8>) -> (tensor<2x1x8x8x4xi8>, tensor<1x4x8x8xi8>, tensor<1x1x10x4x8xi8>) attributes {aot.entry} {
+  %0 = graph.neg %x : (tensor<2x1x10x8x4xi8>) -> tensor<2x1x10x8x4xi8>
+  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>} : (tensor<2x1x10x8x4xi8>) -> tensor<2x1x8x8x4xi8>
+  %2 = graph.neg %y : (tensor<1x4x10x8xi8>) -> tensor<1x4x10x8xi8>
+  %3 = graph.max_pool %2 {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>} : (tensor<1x4x10x8xi8>) -> tensor<1x4x8x8xi8>
+  %4 = graph.neg %z : (tensor<1x1x10x8x4xi8>) -> tensor<1x1x10x8x4xi8>
+  %5 = graph.transpose %4 {permutation = array<i64: 0, 1, 2, 4, 3>} : (tensor<1x1x10x8x4xi8>) -> tensor<1x1x10x4x8xi8>
+  func.return %1, %3, %5 : tensor<2x1x8x8x4xi8>, tensor<1x4x8x8xi8>, tensor<1x1x10x4x8xi8>
+}

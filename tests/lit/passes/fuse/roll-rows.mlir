@@ -1,0 +1,42 @@
+// RUN: aotc-opt %s --split-input-file -p roll-rows | filecheck %s
+
+// Groups with a number become one kernel. A window of three rows needs a ring of three rows, which begin at multiples
+// of four bytes; one of a row needs one. What is read elsewhere is a result, too.
+
+// CHECK-LABEL: func.func @chain
+// CHECK:         [[R:%.*]], {{%.*}}, {{%.*}}, {{%.*}} = graph.rolled ({{%.*}} = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>, tensor<1x1x6x5x3xi8>, tensor<16xi8>, tensor<48xi8>) {
+// CHECK:           [[A:%.*]] = graph.fused
+// CHECK:           [[B:%.*]] = graph.fused ({{%.*}} = [[A]] :
+// CHECK:           [[C:%.*]] = graph.fused ({{%.*}} = [[B]] :
+// CHECK:           graph.yield [[A]], [[C]] :
+// CHECK-NOT:     graph.fused
+// CHECK:         func.return
+func.func @chain(%x: tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>, tensor<1x1x6x5x3xi8>) attributes {aot.entry} {
+  %0 = graph.fused (%a = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>) attributes {roll = 0 : i64} {
+    %3 = graph.neg %a : (tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8>
+    graph.yield %3 : tensor<1x1x8x5x3xi8>
+  }
+  %1 = graph.fused (%a = %0 : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>) attributes {roll = 0 : i64} {
+    %4 = graph.abs %a : (tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8>
+    graph.yield %4 : tensor<1x1x8x5x3xi8>
+  }
+  %2 = graph.fused (%a = %1 : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x6x5x3xi8>) attributes {roll = 0 : i64} {
+    %5 = graph.max_pool %a {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>} : (tensor<1x1x8x5x3xi8>) -> tensor<1x1x6x5x3xi8>
+    graph.yield %5 : tensor<1x1x6x5x3xi8>
+  }
+  func.return %0, %2 : tensor<1x1x8x5x3xi8>, tensor<1x1x6x5x3xi8>
+}
+
+// -----
+
+// Without numbers nothing changes.
+
+// CHECK-LABEL: func.func @plain
+// CHECK-NOT:     graph.rolled
+func.func @plain(%x: tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8> attributes {aot.entry} {
+  %0 = graph.fused (%a = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>) {
+    %3 = graph.neg %a : (tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8>
+    graph.yield %3 : tensor<1x1x8x5x3xi8>
+  }
+  func.return %0 : tensor<1x1x8x5x3xi8>
+}
