@@ -1,8 +1,8 @@
 """The tests nearest to a mutant: those that call its function, those of its file's name and the shortest first.
 
 All files of lit are looked at; of pytest, where those do not notice, files that have the name (`test_NAME.py`) or
-import the module, else those of the folders of `FOLDERS`. What a test calls is measured once, and kept in
-`build/mutants`.
+import the module, else those of the folders of `FOLDERS`, and those of the folders of `BESIDE`. What a test calls is
+measured once, and kept in `build/mutants`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ FOLDERS = {
     "passes/integers": ("tests/unit/kernel/integers",),
 }
 """Where tests are of whatever is in a folder."""
+BESIDE = {"passes/kernel/nests": "tests/unit/kernel/nests"}
+"""Where tests of one table are of all that is in a folder, which no file names."""
 
 
 class Nearest:
@@ -118,7 +120,9 @@ class Nearest:
         if not found:
             near = [folder for of, folders in FOLDERS.items() if mutant.file.startswith(of) for folder in folders]
             found = [path for folder in near for path in self._units if (ROOT / folder) in path.parents]
-        return [str(path.relative_to(ROOT)) for path in found]
+        beside = [folder for of, folder in BESIDE.items() if mutant.file.startswith(of)]
+        found += [path for folder in beside for path in self._units if (ROOT / folder) in path.parents]
+        return list(dict.fromkeys(str(path.relative_to(ROOT)) for path in found))
 
     def _measure(self, tree: Tree, files: Iterable[str]) -> None:
         """Measure these files, or tests of files, as far as it is not known."""

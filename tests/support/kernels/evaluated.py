@@ -101,30 +101,44 @@ def _computed(value: SSAValue, of: Callable[[SSAValue], Array]) -> Array:
 
 def computed(op: Operation, operands: Sequence[Array]) -> Array:
     """The result of an operation of arith, or the same on tiles, element by element."""
+    return computation(op)(*operands)
+
+
+def computation(op: Operation) -> Callable[..., Array]:
+    """What gives the result of such an operation for its operands."""
     result = op.results[0].type
     kind = type_of(result.element_type if isinstance(result, VectorType) else result)
     if isinstance(op, arith.ConstantOp):
-        if isinstance(op.value, DenseIntOrFPElementsAttr):
-            values = np.array(op.value.get_values()).astype(kind)
-            shape = result.get_shape()  # pyright: ignore
-            return np.broadcast_to(values, shape) if values.size == 1 else values.reshape(shape)
-        assert isinstance(op.value, IntegerAttr | FloatAttr)
-        return np.array(op.value.value.data).astype(kind)
+        constant = _constant(op, kind)
+        return lambda: constant
     if op.name in PREDICATES:
-        return _compared(PREDICATES[op.name][op.properties["predicate"].value.data], operands)  # pyright: ignore
+        return _comparison(PREDICATES[op.name][op.properties["predicate"].value.data])  # pyright: ignore
     if isinstance(op, TileCompareOp):
-        return _compared(op.predicate.data, operands)
+        return _comparison(op.predicate.data)
     name = f"arith.{op.kind.data}" if isinstance(op, TileConvertOp) else op.name
     if name == "arith.bitcast":
-        return operands[0].view(kind)
+        return lambda operand: operand.view(kind)
     if (compute := _FUNCTIONS.get(name)) is not None:
-        found = compute(*operands)
-        return found if found.dtype == kind else found.view(kind)
+        return lambda *operands: _as(kind, compute(*operands))
     assert name in _CONVERSIONS, name
-    return (_unsigned(operands[0]) if name in _WIDENED else operands[0]).astype(kind)
+    is_widened = name in _WIDENED
+    return lambda operand: (_unsigned(operand) if is_widened else operand).astype(kind)
 
 
-def _compared(predicate: str, operands: Sequence[Array]) -> Array:
+def _constant(op: arith.ConstantOp, kind: np.dtype[Any]) -> Array:
+    if isinstance(op.value, DenseIntOrFPElementsAttr):
+        values = np.array(op.value.get_values()).astype(kind)
+        shape = op.result.type.get_shape()  # pyright: ignore
+        return np.broadcast_to(values, shape) if values.size == 1 else values.reshape(shape)
+    assert isinstance(op.value, IntegerAttr | FloatAttr)
+    return np.array(op.value.value.data).astype(kind)
+
+
+def _as(kind: np.dtype[Any], found: Array) -> Array:
+    return found if found.dtype == kind else found.view(kind)
+
+
+def _comparison(predicate: str) -> Callable[..., Array]:
     how = _COMPARISONS[predicate[-2:]]
-    is_float = operands[0].dtype.kind == "f"
-    return (how if is_float or predicate[0] != "u" else _of_unsigned(how))(*operands)
+    unsigned = _of_unsigned(how) if predicate[0] == "u" else how
+    return lambda *operands: (how if operands[0].dtype.kind == "f" else unsigned)(*operands)

@@ -1,7 +1,8 @@
 """Kernels as nests write them, run operation by operation in numpy: no address outside of a buffer is touched.
 
 A tile is an array, and so is a scalar, of no axes. What a nest is tested for is where elements come from and go to, and
-how often; reductions and multiply-adds are rounded as numpy does it.
+how often; reductions and multiply-adds are rounded as numpy does it. An operation is looked at once, whatever the
+number of times that it runs.
 """
 
 from __future__ import annotations
@@ -9,23 +10,28 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from kernels.evaluated import Array, computed, type_of
-from xdsl.dialects import math as math_ops
-from xdsl.dialects import memref, scf, vector
+from kernels.evaluated import Array, computation, type_of
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
 
+Results: TypeAlias = Sequence[Any]
+Step: TypeAlias = Callable[[], Results]
+
 _MATH: dict[str, Callable[..., Any]] = {
     "math.exp": np.exp,
     "math.log": np.log,
     "math.sqrt": np.sqrt,
+    "math.tanh": np.tanh,
     "math.copysign": np.copysign,
+    "math.fma": lambda x, y, z: (x.astype(np.float64) * y + z).astype(z.dtype),
+    "aot.opaque": lambda x: x,
 }
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.sum,
@@ -41,126 +47,208 @@ class Run:
 
     def __init__(self, buffers: Mapping[SSAValue, Array]) -> None:
         self._values: dict[SSAValue, Array] = dict(buffers)
+        self._steps: dict[Block, list[Step]] = {}
         self.stores = {buffer: np.zeros(array.shape, np.int64) for buffer, array in buffers.items()}
         """How often each element of a buffer was stored."""
 
-    def block(self, block: Block, *given: Array) -> list[Array]:
+    def block(self, block: Block, *given: Array) -> Results:
         """Run a block with these arguments; what it yields."""
         self._values.update(zip(block.args, given, strict=False))
-        found: list[Array] = []
+        if (steps := self._steps.get(block)) is None:
+            steps = self._steps[block] = [self._step(op) for op in block.ops]
+        found: Results = ()
         with np.errstate(all="ignore"):
-            for op in block.ops:
-                found = self._operation(op)
+            for step in steps:
+                found = step()
         return found
 
     def _of(self, values: Sequence[SSAValue]) -> list[Array]:
         return [self._values[value] for value in values]
 
-    def _operation(self, op: Operation) -> list[Array]:
+    def _step(self, op: Operation) -> Step:
+        """What an operation does each time that it runs; its results are looked at and kept."""
         results = self._results(op)
-        if isinstance(op, scf.YieldOp | scf.ReduceOp):
+        if isinstance(op, scf.YieldOp | scf.ReduceOp) or not op.results:
             return results
-        for value, result in zip(op.results, results, strict=True):
-            kind = value.type.element_type if isinstance(value.type, VectorType) else value.type
-            array = np.asarray(result)
-            assert array.dtype == type_of(kind), f"{op.name}: {array.dtype} for {kind}"
-            assert array.shape == tile_shape(value), f"{op.name}: {array.shape} for {value.type}"
-            self._values[value] = array
-        return []
+        values, kinds = list(op.results), [_kind(value) for value in op.results]
 
-    def _results(self, op: Operation) -> Sequence[Any]:
+        def step() -> Results:
+            for value, (dtype, shape), result in zip(values, kinds, results(), strict=True):
+                array = np.asarray(result)
+                assert array.dtype == dtype, f"{op.name}: {array.dtype} for {value.type}"
+                assert array.shape == shape, f"{op.name}: {array.shape} for {value.type}"
+                self._values[value] = array
+            return ()
+
+        return step
+
+    def _results(self, op: Operation) -> Step:
         match op:
             case scf.YieldOp():
-                return self._of(op.operands)
+                return lambda: self._of(op.operands)
             case scf.ReduceOp() | aot.PrefetchOp():
-                return []
+                return lambda: ()
             case scf.ForOp():
-                low, high, step = (int(each) for each in self._of([op.lb, op.ub, op.step]))
-                carried = self._of(op.iter_args)
-                for position in range(low, high, step):
-                    carried = self.block(op.body.block, np.asarray(position), *carried)
-                return carried
+                return lambda: self._loop(op)
             case scf.ParallelOp():
-                bounds = [self._of(each) for each in (op.lowerBound, op.upperBound, op.step)]
-                ranges = [range(*map(int, each)) for each in zip(*bounds, strict=True)]
-                for place in itertools.product(*ranges):
-                    self.block(op.body.block, *map(np.asarray, place))
-                return []
+                return lambda: self._loops(op)
             case scf.IfOp():
-                taken = op.true_region if self._values[op.cond] else op.false_region
-                return self.block(taken.block) if taken.blocks else []
+                return lambda: self._branch(op)
             case memref.LoadOp() | aot.TileLoadOp():
-                return [self._load(op)]
+                return self._load(op)
             case memref.StoreOp() | aot.TileStoreOp():
-                self._store(op)
-                return []
+                return self._store(op)
             case _:
-                return [self._computed(op, self._of(op.operands))]
+                compute, operands = _computed(op), list(op.operands)
+                return lambda: [compute(*self._of(operands))]
 
-    def _computed(self, op: Operation, operands: list[Array]) -> Any:
-        match op:
-            case vector.BroadcastOp():
-                return np.broadcast_to(operands[0], tile_shape(op.results[0]))
-            case math_ops.FmaOp():
-                x, y, z = operands
-                return (x.astype(np.float64) * y + z).astype(z.dtype)
-            case aot.OpaqueOp():
-                return operands[0]
-            case aot.TileSliceOp():
-                return operands[0][_part(op.offsets.get_values(), tile_shape(op.result))]
-            case aot.TileInsertOp():
-                whole = operands[1].copy()
-                whole[_part(op.offsets.get_values(), operands[0].shape)] = operands[0]
-                return whole
-            case aot.TileShuffleOp():
-                return np.concatenate(operands, -1)[..., list(op.lanes.get_values())]
-            case aot.TileTransposeOp():
-                lanes = operands[0].shape[-1]
-                return operands[0].reshape(lanes, lanes).T.reshape(operands[0].shape)
-            case aot.TileReduceOp():
-                return _REDUCTIONS[op.kind.data](operands[0]).astype(operands[0].dtype)
-            case _ if op.name in _MATH:
-                return _MATH[op.name](*operands)
-            case _:
-                return computed(op, operands)
+    def _loop(self, op: scf.ForOp) -> Results:
+        low, high, step = (int(each) for each in self._of([op.lb, op.ub, op.step]))
+        carried: Results = self._of(op.iter_args)
+        for position in range(low, high, step):
+            carried = self.block(op.body.block, np.asarray(position), *carried)
+        return carried
+
+    def _loops(self, op: scf.ParallelOp) -> Results:
+        bounds = [self._of(each) for each in (op.lowerBound, op.upperBound, op.step)]
+        ranges = [range(*map(int, each)) for each in zip(*bounds, strict=True)]
+        for place in itertools.product(*ranges):
+            self.block(op.body.block, *map(np.asarray, place))
+        return ()
+
+    def _branch(self, op: scf.IfOp) -> Results:
+        taken = op.true_region if self._values[op.cond] else op.false_region
+        return self.block(taken.block) if taken.blocks else ()
 
     # Memory
 
-    def _load(self, op: memref.LoadOp | aot.TileLoadOp) -> Array:
-        buffer, indices = (op.memref, op.indices) if isinstance(op, memref.LoadOp) else (op.buffer, op.indices)
+    def _load(self, op: memref.LoadOp | aot.TileLoadOp) -> Step:
+        buffer = op.memref if isinstance(op, memref.LoadOp) else op.buffer
+        (offsets, present), begin = _places(op), self._begin(op, buffer)
+        some = offsets[present]
         memory = self._values[buffer].reshape(-1)
-        places, present = self._places(op, buffer, indices)
-        return np.where(present, memory[np.where(present, places, 0)], np.zeros((), memory.dtype))
 
-    def _store(self, op: memref.StoreOp | aot.TileStoreOp) -> None:
+        def load() -> Results:
+            start = begin()
+            if present.all():
+                return [memory[start + offsets]]
+            found = np.zeros(offsets.shape, memory.dtype)
+            found[present] = memory[start + some]
+            return [found]
+
+        return load
+
+    def _store(self, op: memref.StoreOp | aot.TileStoreOp) -> Step:
         is_one = isinstance(op, memref.StoreOp)
         buffer, value = (op.memref, op.value) if is_one else (op.buffer, op.tile)
-        places, present = self._places(op, buffer, op.indices)
-        places, values = places[present], np.broadcast_to(self._values[value], places.shape)[present]
-        self._values[buffer].reshape(-1)[places] = values
-        np.add.at(self.stores[buffer].reshape(-1), places, 1)
+        (offsets, present), begin = _places(op), self._begin(op, buffer)
+        some = offsets[present]
+        assert len(np.unique(some)) == some.size, f"{op.name} stores several elements in one place"
+        memory, stores = self._values[buffer].reshape(-1), self.stores[buffer].reshape(-1)
 
-    def _places(self, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> tuple[Array, Array]:
-        """The places of elements in a buffer, and which of them there are: all of these are in the buffer."""
+        def store() -> Results:
+            places = begin() + some
+            memory[places] = np.broadcast_to(self._values[value], offsets.shape)[present]
+            stores[places] += 1
+            return ()
+
+        return store
+
+    def _begin(
+        self, op: memref.LoadOp | memref.StoreOp | aot.TileLoadOp | aot.TileStoreOp, buffer: SSAValue
+    ) -> Callable[[], int]:
+        """The place in the buffer from which offsets count; all that there are lie in the buffer."""
         assert isinstance(buffer.type, MemRefType)
-        shape, base = buffer.type.get_shape(), 0
-        for extent, index in zip(shape, self._of(indices), strict=True):
-            base = base * extent + int(index)
-        places, present = np.asarray(base), np.asarray(True)
-        if isinstance(op, aot.TileLoadOp | aot.TileStoreOp):
-            tile = tile_shape(op.result if isinstance(op, aot.TileLoadOp) else op.tile)
-            at = np.indices(tile)
-            strides = op.element_strides()
-            places = base + (op.offset or 0) + sum(at[axis] * stride for axis, stride in enumerate(strides))
-            number = at[-1] if len(tile) == 1 else at[-2] * tile[-1] + at[-1]
-            if isinstance(op, aot.TileLoadOp) and op.repeated() > 1:
-                number = at[-1] % op.repeated()
-                places = places + number
-            present = np.ones(tile, np.bool_) if (count := op.count()) is None else number < count
-        inside = (places >= 0) & (places < math.prod(shape))
-        assert (inside | ~present).all(), f"{op.name} touches what is outside of {buffer.type}"
-        return places, present
+        shape, (offsets, present), indices = buffer.type.get_shape(), _places(op), list(op.indices)
+        low, high = int(offsets[present].min(initial=0)), int(offsets[present].max(initial=0))
+
+        def begin() -> int:
+            base = 0
+            for extent, index in zip(shape, self._of(indices), strict=True):
+                base = base * extent + int(index)
+            inside = base + low >= 0 and base + high < math.prod(shape)
+            assert inside, f"{op.name} touches what is outside of {buffer.type}"
+            return base
+
+        return begin
+
+
+def _kind(value: SSAValue) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    kind = value.type.element_type if isinstance(value.type, VectorType) else value.type
+    return type_of(kind), tile_shape(value)
+
+
+def _places(op: Operation) -> tuple[Array, Array]:
+    """Where elements of a tile are, from its first one on, and which of them there are."""
+    if not isinstance(op, aot.TileLoadOp | aot.TileStoreOp):
+        return np.asarray(0), np.asarray(True)
+    tile = tile_shape(op.result if isinstance(op, aot.TileLoadOp) else op.tile)
+    at = np.indices(tile)
+    offsets = np.full(tile, op.displacement())
+    for axis, stride in enumerate(op.element_strides()):
+        offsets += at[axis] * stride
+    number = at[-1] if len(tile) == 1 else at[-2] * tile[-1] + at[-1]
+    if isinstance(op, aot.TileLoadOp) and op.repeated() > 1:
+        number = at[-1] % op.repeated()
+        offsets += number
+    return offsets, np.ones(tile, np.bool_) if (count := op.count()) is None else number < count
+
+
+def _computed(op: Operation) -> Callable[..., Any]:
+    """The result of an operation for its operands."""
+    match op:
+        case aot.TileSliceOp():
+            part = _part(op.offsets.get_values(), tile_shape(op.result))
+            return lambda tile: tile[part]
+        case aot.TileInsertOp():
+            part = _part(op.offsets.get_values(), tile_shape(op.part))
+            return lambda some, tile: _replaced(some, tile, part)
+        case aot.TileShuffleOp():
+            lanes = list(op.lanes.get_values())
+            return lambda a, b: np.concatenate([a, b], -1)[..., lanes]
+        case aot.TileTransposeOp():
+            return lambda tile: tile.reshape(-1, tile.shape[-1]).T.reshape(tile.shape)
+        case aot.TileDotOp():
+            return lambda x, weight, sums: _dot(x, weight, sums, op.unsigned, complement=op.complement)
+        case aot.TileDotPairOp():
+            return lambda *factors: _dot_pair(op, *factors)
+        case aot.TileReduceOp():
+            return lambda tile: _REDUCTIONS[op.kind.data](tile).astype(tile.dtype)
+        case _ if op.name == "vector.broadcast":
+            shape = tile_shape(op.results[0])
+            return lambda value: np.broadcast_to(value, shape)
+        case _ if op.name == "vector.bitcast":
+            dtype, _ = _kind(op.results[0])
+            return lambda tile: np.ascontiguousarray(tile).view(dtype)
+        case _ if op.name in _MATH:
+            return _MATH[op.name]
+        case _:
+            return computation(op)
+
+
+def _replaced(part: Array, tile: Array, place: tuple[slice, ...]) -> Array:
+    whole = tile.copy()
+    whole[place] = part
+    return whole
 
 
 def _part(offsets: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
     return tuple(slice(low, low + extent) for low, extent in zip(offsets, shape, strict=False))
+
+
+def _dot_pair(op: aot.TileDotPairOp, x: Array, weight: Array, y: Array, other: Array, sums: Array) -> Array:
+    unsigned = (op.lhs_unsigned, False)
+    sums = _dot(x, weight, sums, unsigned, complement=op.complement)
+    return _dot(y, other, sums, unsigned, complement=op.complement)
+
+
+def _dot(x: Array, weight: Array, sums: Array, unsigned: Sequence[bool], *, complement: bool) -> Array:
+    """As `aot.tile_dot` says."""
+    x, weight = (
+        (each.view(f"u{each.itemsize}") if no_sign else each).astype(np.int64)
+        for each, no_sign in zip((x, weight), unsigned, strict=True)
+    )
+    if complement:
+        x = x - 128 if unsigned[0] else x
+        x, weight = np.where(weight < 0, -1 - x, x), np.abs(weight)
+    return (sums + (x * weight).reshape(*sums.shape, -1).sum(axis=-1)).astype(np.int32)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from kernel_program import lowered
+from kernels.nests import anchor
 from xdsl.dialects.builtin import VectorType, f32
 
 from aotc.dialects.builder import INDEX
@@ -32,17 +33,6 @@ FLAT = "strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64:
 
 
 Unscheduled: TypeAlias = "Nest[AnchorOp, Schedule]"
-
-
-def anchor(line: str, operands: str, result: str) -> AnchorOp:
-    """The operation `line` on %0, %1, ..; types are written `4x8xf32, 8xf32`."""
-    kinds = [f"tensor<{kind}>" for kind in operands.split(", ")]
-    results = ", ".join(f"tensor<{kind}>" for kind in result.split(", "))
-    arguments = ", ".join(f"%{n}: {kind}" for n, kind in enumerate(kinds))
-    names = ", ".join(f"%r{n}" for n in range(len(result.split(", "))))
-    body = f"{names} = graph.{line} : ({', '.join(kinds)}) -> ({results})\n func.return"
-    ops = lowered(f"func.func @main({arguments}) {{ {body} }}", "").walk()
-    return next(op for op in ops if isinstance(op, AnchorOp))
 
 
 def found(line: str, operands: str, result: str) -> Accesses:

@@ -94,7 +94,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         if self.schedule.kc is None:
             self._in_registers()
         else:
-            self._unpacked(self.reads[-1], self.writes[1])
+            self._unpacked(self.schedule.kc, self.reads[-1], self.writes[1])
 
     def _in_registers(self) -> None:
         """The nest that unpacks words in registers."""
@@ -131,15 +131,13 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
                     for step in range(min(steps - word * self.op.count, self.op.count)):
                         x = b.splat(self.reads[0]([*index_of, at + step]), tile)
                         products = [b.fma(x, each[step], total) for each, total in zip(fields, products, strict=True)]
-                        sum_of_x = sum_of_x + x if any(point is not None for point in points) else sum_of_x
+                        sum_of_x = sum_of_x if points[0] is None else sum_of_x + x
                 return [*products, sum_of_x]
 
             step = self.op.count * self.schedule.unroll
             whole = size - size % step
             found = b.loop(0, whole, step, [zero] * (registers + 1), lambda k, now: words(start + k, now, step))
-            if whole < size:
-                found = words(start + whole, found, size - whole)
-            *products, sum_of_x = found
+            *products, sum_of_x = words(start + whole, found, size - whole)
             for place, point in enumerate(points):
                 value = products[place] if point is None else products[place] - point * sum_of_x
                 sums[place] = b.fma(b.splat(self.reads[2](scales[place]), tile), value, sums[place])
@@ -162,11 +160,11 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
         column = whole.index(b, first, {-2: lanes, -1: 1})
         self.write([*self._index(outer, whole.index(b, row, {0: 1})), column], total)
 
-    def _unpacked(self, read: Reader, write: Writer) -> None:
+    def _unpacked(self, kc: int, read: Reader, write: Writer) -> None:
         """The nest that unpacks KC steps of a panel at a time into a scratch buffer, which `read` and `write`
         access: rows of the panel, then rows of partial sums."""
-        columns, depth = self.sizes
-        kc, b = min(self.schedule.kc or depth, depth), self.b
+        (columns, depth), b = self.sizes, self.b
+        kc = min(kc, depth)
         partials = PartialSums(
             lambda at: read([at[0] + kc, at[1]]), lambda at, value: write([at[0] + kc, at[1]], value)
         )
@@ -232,8 +230,7 @@ class FewBitsNest(Nest[FewBitsMatMulOp, FewBitsSchedule]):
             return self.reads[0]([*index_of, k.start + step]), read([step, across])
 
         total = accumulate(b, self.schedule, f32, tile, k.size, factors)
-        if not (k.is_last and k.is_first is True):
-            total = partials.added(b, k, saved_at, total)
+        total = partials.added(b, k, saved_at, total)
         if k.is_last:
             self.write([*index_of, tile.index(b, panel * self._wide, {-2: lanes, -1: 1})], total)
         else:

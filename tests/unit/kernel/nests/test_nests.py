@@ -5,57 +5,10 @@ No address outside of a buffer is touched, and each element of a result is store
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from kernels.evaluated import Array
-from kernels.interpreted import Run
-from test_accesses import anchor
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, SSAValue
+from kernels.nests import Case, anchor, arrays, check
 
-from aotc.dialects.builder import Reader, Writer
-from aotc.dialects.dtypes import numpy_dtype, storage_type
-from aotc.dialects.evaluation import evaluate_loops
-from aotc.dialects.graph.interfaces import AnchorOp, LoopNestOp, element_type_of, shape_of, tensor_type
-from aotc.dialects.graph.schedules import schedule_of
-from aotc.passes.kernel.builders.word_builder import WordBuilder
-from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.strategy import strategy_of
-
-
-def written(op: AnchorOp, operands: list[Array]) -> list[Array]:
-    """The results of the nest; scratch buffers have any contents before."""
-    values = [*op.operands, *op.results]
-    block = Block(arg_types=[MemRefType(storage_type(element_type_of(each)), shape_of(each)) for each in values])
-    b, schedule = WordBuilder(block), schedule_of(op)
-    assert schedule is not None
-
-    def reader(value: SSAValue, buffer: SSAValue) -> Reader:
-        return lambda index: b.load_element(buffer, index, element_type_of(value))
-
-    def writer(buffer: SSAValue) -> Writer:
-        return lambda index, value: b.store(value, buffer, index)
-
-    memory = dict(zip(values, block.args, strict=True))
-    reads = [reader(value, memory[value]) for value in (*op.operands, *op.scratch())]
-    strategy_of(op).nest(Nest(op, b, reads, [writer(memory[value]) for value in op.results], schedule))
-    results = [np.full(shape_of(each), 77, numpy_dtype(element_type_of(each))) for each in op.results]
-    run = Run({memory[value]: array for value, array in zip(values, [*operands, *results], strict=True)})
-    run.block(block)
-    for value in op.results[: len(op.results) - len(op.scratch())]:
-        assert (run.stores[memory[value]] == 1).all(), "an element is stored never or twice"
-    return results
-
-
-def arrays(op: AnchorOp) -> list[Array]:
-    """Small whole numbers, of which sums are exact."""
-    source = np.random.default_rng(7)
-    found: list[Array] = []
-    for value in op.operands:
-        kind = numpy_dtype(element_type_of(value))
-        low = 0 if kind.kind == "u" else -9
-        found.append(source.integers(low, 10, shape_of(value)).astype(kind))
-    return found
+from aotc.dialects.graph.interfaces import shape_of
 
 
 def product(mr: int, nr: int, unroll: int = 1, order: str = "rows", more: str = "") -> str:
@@ -88,8 +41,6 @@ def along_lanes(kind: str, axis: int, more: str) -> str:
 POSITIONS = "schedule = #graph.positions_schedule<lanes = 4, mr = {}, nr = {}>"
 WINDOWS = "schedule = #graph.window_schedule<lanes = 4, positions = {}>"
 INNER = "schedule = #graph.inner_product_schedule<lanes = 4, positions = {}>"
-
-Case = tuple[str, str, str]
 
 PRODUCTS: list[Case] = [
     (f"matmul %0, %1 {{{schedule}}}", operands, result)
@@ -309,14 +260,8 @@ CASES = [
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{number} {CASES[number][0].split()[0]}")
 def test_nests_give_what_loops_give(number: int) -> None:
-    line, operands, result = CASES[number]
-    op = anchor(line, operands, result)
-    assert isinstance(op, LoopNestOp)
+    op = anchor(*CASES[number])
     given = arrays(op)
     if op.name == "graph.resample":
         given[1] %= shape_of(op.operands[0])[op.axis]  # pyright: ignore
-    count = len(op.scratch())
-    expected = evaluate_loops(op.loops, given, [tensor_type(each) for each in op.results], count)
-    assert expected is not None
-    for found, wanted in list(zip(written(op, given), expected, strict=True))[: len(op.results) - count]:
-        np.testing.assert_allclose(found.astype(np.float64), wanted.astype(np.float64), rtol=2e-5, atol=1e-6)
+    check(op, given)
