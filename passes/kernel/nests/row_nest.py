@@ -24,7 +24,7 @@ from aotc.dialects.builder import Number, Scalar
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.builders.tiles import Tile, is_tile
+from aotc.passes.kernel.builders.tiles import Tile
 from aotc.passes.kernel.costs.lanes import axis_of_lanes, axis_of_steps
 
 Combine = Callable[[Scalar, Scalar], Scalar]
@@ -61,7 +61,7 @@ class Part:
 
     def spread(self, value: Scalar) -> Scalar:
         """The result of `fold` for a row, broadcast to its elements in this part."""
-        if not is_tile(value) or tile_shape(value.ssa) == self.tile.shape:
+        if tile_shape(value.ssa) == self.tile.shape:
             return value
         kind = tile_type(self.tile.shape, value.dtype)
         return Scalar(self.b, value.dtype, self.b.emit(vector.BroadcastOp(value.ssa, kind)))
@@ -91,7 +91,7 @@ class Rows:
         self._outer = [axis for axis in range(len(shape)) if axis not in self.axes and axis != self.lane_axis]
         self.row_axis = max((axis for axis in self._outer if shape[axis] > 1), default=None)
         """The axis along which several rows are computed at once, if lanes lie along rows, a step at a time."""
-        several = self.row_axis is not None and self.across and self.steps == 1
+        several = self.across and self.steps == 1
         self._groups, self._rows_per_tile = (schedule.stages, schedule.rows) if several else (1, 1)
         self.pieces = list(segments(shape[self.lane_axis], schedule.registers * self.lanes))
         """Of the axis of the lanes, in tiles of registers."""
@@ -253,8 +253,8 @@ class Row:
 
         def step(part: Part, carried: list[Scalar]) -> list[Scalar]:
             old, now = carried[0], b.splat(value(part), part.tile)
-            if old.ssa is total.ssa and part.tile.shape == tile_shape(total.ssa):
-                return [now]  # the first one, and none would come before it
+            if old.ssa is total.ssa:
+                return [now]  # the first one, a whole tile, and none would come before it
             mine = b.slice(old, [0, 0], part.tile.shape[:-1])
             return [b.replace(combine(mine, now), old, [0, 0])]
 

@@ -105,7 +105,7 @@ def computed(op: Operation, operands: Sequence[Array]) -> Array:
 
 
 def computation(op: Operation) -> Callable[..., Array]:
-    """What gives the result of such an operation for its operands."""
+    """A function that gives the result of such an operation for its operands."""
     result = op.results[0].type
     kind = type_of(result.element_type if isinstance(result, VectorType) else result)
     if isinstance(op, arith.ConstantOp):

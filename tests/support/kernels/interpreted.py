@@ -50,6 +50,8 @@ class Run:
         self._steps: dict[Block, list[Step]] = {}
         self.stores = {buffer: np.zeros(array.shape, np.int64) for buffer, array in buffers.items()}
         """How often each element of a buffer was stored."""
+        self.prefetched: dict[SSAValue, list[int]] = {buffer: [] for buffer in buffers}
+        """The places of elements that were prefetched."""
 
     def block(self, block: Block, *given: Array) -> Results:
         """Run a block with these arguments; what it yields."""
@@ -66,7 +68,7 @@ class Run:
         return [self._values[value] for value in values]
 
     def _step(self, op: Operation) -> Step:
-        """What an operation does each time that it runs; its results are looked at and kept."""
+        """The work of an operation each time that it runs; its results are looked at and kept."""
         results = self._results(op)
         if isinstance(op, scf.YieldOp | scf.ReduceOp) or not op.results:
             return results
@@ -86,8 +88,11 @@ class Run:
         match op:
             case scf.YieldOp():
                 return lambda: self._of(op.operands)
-            case scf.ReduceOp() | aot.PrefetchOp():
+            case scf.ReduceOp():
                 return lambda: ()
+            case aot.PrefetchOp():
+                place, places = self._base(op.buffer, op.indices), self.prefetched[op.buffer]
+                return lambda: places.append(place()) or ()
             case scf.ForOp():
                 return lambda: self._loop(op)
             case scf.ParallelOp():
@@ -159,18 +164,29 @@ class Run:
     ) -> Callable[[], int]:
         """The place in the buffer from which offsets count; all that there are lie in the buffer."""
         assert isinstance(buffer.type, MemRefType)
-        shape, (offsets, present), indices = buffer.type.get_shape(), _places(op), list(op.indices)
+        (offsets, present), base = _places(op), self._base(buffer, op.indices)
         low, high = int(offsets[present].min(initial=0)), int(offsets[present].max(initial=0))
+        size = math.prod(buffer.type.get_shape())
 
         def begin() -> int:
-            base = 0
-            for extent, index in zip(shape, self._of(indices), strict=True):
-                base = base * extent + int(index)
-            inside = base + low >= 0 and base + high < math.prod(shape)
-            assert inside, f"{op.name} touches what is outside of {buffer.type}"
-            return base
+            place = base()
+            assert place + low >= 0 and place + high < size, f"{op.name} touches what is outside of {buffer.type}"
+            return place
 
         return begin
+
+    def _base(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Callable[[], int]:
+        """The place of an index in a buffer."""
+        assert isinstance(buffer.type, MemRefType)
+        shape, values = buffer.type.get_shape(), list(indices)
+
+        def base() -> int:
+            place = 0
+            for extent, index in zip(shape, self._of(values), strict=True):
+                place = place * extent + int(index)
+            return place
+
+        return base
 
 
 def _kind(value: SSAValue) -> tuple[np.dtype[Any], tuple[int, ...]]:
@@ -205,6 +221,9 @@ def _computed(op: Operation) -> Callable[..., Any]:
             return lambda some, tile: _replaced(some, tile, part)
         case aot.TileShuffleOp():
             lanes = list(op.lanes.get_values())
+            assert all(0 <= lane < 2 * tile_shape(op.a)[-1] for lane in lanes), (
+                f"{lanes} are not lanes of two registers"
+            )
             return lambda a, b: np.concatenate([a, b], -1)[..., lanes]
         case aot.TileTransposeOp():
             return lambda tile: tile.reshape(-1, tile.shape[-1]).T.reshape(tile.shape)

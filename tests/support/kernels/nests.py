@@ -70,31 +70,49 @@ def by_definition(nest: Nest[AnchorOp, Schedule]) -> None:
     nest.op.loops(nest.b, nest.reads, nest.writes)
 
 
-def written(op: AnchorOp, operands: Sequence[Array], write: Callable[[Nest[AnchorOp, Schedule]], None]) -> list[Array]:
-    """The results of a nest, no address outside of a buffer touched, and each element of a result stored once; scratch
-    buffers have any contents before."""
-    values = [*op.operands, *op.results]
-    block = Block(arg_types=[MemRefType(storage_type(element_type_of(each)), shape_of(each)) for each in values])
-    b, schedule = WordBuilder(block), schedule_of(op)
-    assert schedule is not None
+class Written:
+    """A nest as it is written for buffers of the operands and results."""
 
-    def reader(value: SSAValue, buffer: SSAValue) -> Reader:
-        return lambda index: b.load_element(buffer, index, element_type_of(value))
+    def __init__(self, op: AnchorOp, write: Callable[[Nest[AnchorOp, Schedule]], None] = by_strategy) -> None:
+        self.op = op
+        values = [*op.operands, *op.results]
+        self.block = Block(
+            arg_types=[MemRefType(storage_type(element_type_of(each)), shape_of(each)) for each in values]
+        )
+        self._memory = dict(zip(values, self.block.args, strict=True))
+        b, schedule = WordBuilder(self.block), schedule_of(op)
+        assert schedule is not None
 
-    def writer(buffer: SSAValue) -> Writer:
-        return lambda index, value: b.store(value, buffer, index)
+        def reader(value: SSAValue) -> Reader:
+            return lambda index: b.load_element(self._memory[value], index, element_type_of(value))
 
-    memory = dict(zip(values, block.args, strict=True))
-    reads = [reader(value, memory[value]) for value in (*op.operands, *op.scratch())]
-    write(Nest(op, b, reads, [writer(memory[value]) for value in op.results], schedule))
-    results = [np.full(shape_of(each), 77, numpy_dtype(element_type_of(each))) for each in op.results]
-    stored = [each.view(f"i{each.itemsize}") if each.dtype.kind == "u" else each for each in (*operands, *results)]
-    run = Run({memory[value]: array for value, array in zip(values, stored, strict=True)})
-    run.block(block)
-    results = results[: len(op.results) - len(op.scratch())]
-    for value in op.results[: len(results)]:
-        assert (run.stores[memory[value]] == 1).all(), "an element is stored never or twice"
-    return results
+        def writer(value: SSAValue) -> Writer:
+            return lambda index, element: b.store(element, self._memory[value], index)
+
+        reads = list(map(reader, (*op.operands, *op.scratch())))
+        write(Nest(op, b, reads, list(map(writer, op.results)), schedule))
+        self.prefetched: dict[SSAValue, list[int]] = {}
+        self.stores: dict[SSAValue, Array] = {}
+        """Of each value after a run."""
+
+    def run(self, operands: Sequence[Array]) -> list[Array]:
+        """The results, no address outside of a buffer touched, and each element of a result stored once; scratch
+        buffers have any contents before."""
+        op = self.op
+        results = [np.full(shape_of(each), 77, numpy_dtype(element_type_of(each))) for each in op.results]
+        stored = [each.view(f"i{each.itemsize}") if each.dtype.kind == "u" else each for each in (*operands, *results)]
+        run = Run(dict(zip(self._memory.values(), stored, strict=True)))
+        run.block(self.block)
+        self.stores = {value: run.stores[buffer] for value, buffer in self._memory.items()}
+        self.prefetched = {value: run.prefetched[buffer] for value, buffer in self._memory.items()}
+        found = results[: len(op.results) - len(op.scratch())]
+        for value in op.results[: len(found)]:
+            assert (self.stores[value] == 1).all(), "an element is stored never or twice"
+        return found
+
+    def count(self, name: str) -> int:
+        """How many operations of a name there are."""
+        return sum(each.name == name for op in self.block.ops for each in op.walk())
 
 
 def check(op: AnchorOp, given: Sequence[Array]) -> None:
@@ -102,6 +120,6 @@ def check(op: AnchorOp, given: Sequence[Array]) -> None:
     assert isinstance(op, LoopNestOp)
     expected = evaluate_loops(op.loops, given, [tensor_type(each) for each in op.results], len(op.scratch()))
     if expected is None:  # an index goes beyond its extent, which arrays do not know
-        expected = written(op, given, by_definition)
-    for found, wanted in zip(written(op, given, by_strategy), expected, strict=False):
+        expected = Written(op, by_definition).run(given)
+    for found, wanted in zip(Written(op).run(given), expected, strict=False):
         np.testing.assert_allclose(found.astype(np.float64), wanted.astype(np.float64), rtol=2e-5, atol=1e-6)

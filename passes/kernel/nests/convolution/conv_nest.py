@@ -199,9 +199,11 @@ class _Tile:
 
             return nest.over_blocks(self.panel, [start], add_block)[0]
 
-        if (partials := nest.partials) is None or self.some is None:
+        if self.some is None:
             total = summed(initial())
         else:
+            partials = nest.partials
+            assert partials is not None
             column = [*self.outer, self._position(tile), tile.index(b, 0, {1: lanes, 2: 1})]
             total = summed(partials.loaded(b, self.some, column, initial))
             if not self.some.is_last:
@@ -268,8 +270,7 @@ class _Tile:
                 tap = k * self.residues.tap_stride + (self.j + self.residues.first_tap)
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
-                    channel = inner if group == 1 else inner * group
-                    x = nest.reads[0](nest.op.source(self.batch, first + block, place, channel))
+                    x = nest.reads[0](nest.op.source(self.batch, first + block, place, inner * group))
                     return x, nest.reads[1]([self.panel, block, *taps, tap, inner, columns])
 
                 def prefetch(inner: Scalar, in_turn: int) -> None:

@@ -28,7 +28,14 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import Edges, SlidingWindow
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.nest import Nest
-from aotc.passes.kernel.nests.convolution.row_tiles import RowTiles, Strip, row_tiles, starting_tile, tap_places
+from aotc.passes.kernel.nests.convolution.row_tiles import (
+    RowTiles,
+    Strip,
+    TapRange,
+    row_tiles,
+    starting_tile,
+    tap_places,
+)
 
 Op = TypeVar("Op", BlockedDotDepthwiseConvOp, BlockedPairDepthwiseConvOp)
 
@@ -83,12 +90,8 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
 
     def _is_inside(self, part: RowTiles) -> bool:
         """Whether all groups of taps see elements only, at all positions."""
-        (first, *more), size = part.taps or (None,), self._grouped(self.op.windows()[-1]).size
-        return (
-            first is not None
-            and not more
-            and (first.low, first.high, first.first, first.last) == (0, size, 0, part.size)
-        )
+        size = self._grouped(self.op.windows()[-1]).size
+        return part.taps == (TapRange(0, size, 0, part.size),)
 
     def _tile(self, index: list[Scalar], part: RowTiles, at: Scalar) -> None:
         """The positions from `at` on, along the last axis."""
@@ -127,11 +130,11 @@ class DotDepthwiseNest(_Nest[BlockedDotDepthwiseConvOp]):
             first = (part.start + number) * window.stride + ahead
             begin = min(max(first, 0), window.extent - count)
             columns = [
-                column if 0 <= column < count else None for column in range(first - begin, first - begin + GROUP)
+                column if column in range(count) else None for column in range(first - begin, first - begin + GROUP)
             ]
             if columns == [None] * GROUP:
                 continue
-            one = Tile((1, lanes * GROUP), count * lanes if count < GROUP else None)
+            one = Tile((1, lanes * GROUP), count * lanes if count % GROUP else None)
             read = b.splat(self.reads[0]([*place, b.index(begin), one.index(b, 0, {1: 1})]), one)
             zero = b.splat(0, one, read.dtype)
             chosen = [

@@ -271,7 +271,7 @@ class _InnerProducts(WindowReduction):
     def finish(self, part: Part, carried: list[Scalar]) -> None:
         b, (count, lanes) = self.nest.b, part.tile.shape
         batch, output, _, *positions, _ = part.index
-        tile = Tile((1, lanes), count if count < lanes else None)
+        tile = Tile((1, lanes), count if count % lanes else None)
         index: list[Scalar] = []
         for axis, (position, residues, j) in enumerate(zip(positions, self.residues, self.j, strict=True)):
             first = position.base if isinstance(position, TileIndex) else position
@@ -324,8 +324,7 @@ def _sums_along_positions(
 
         return reduction(b, nest.schedule.unroll, taps, carried, factors)
 
-    sums = [b.splat(0, tile, element_type_of(op.result))] * chains_of(tile, taps)
-    if op.bias is not None:
-        sums[0] = b.splat(op.initial(b, reads, [output]), tile)
+    start = b.splat(op.initial(b, reads, [output]), tile)
+    sums = [start, *[b.splat(0, tile, element_type_of(op.result))] * (chains_of(tile, taps) - 1)]
     bounds = [(0, extent) for extent in shape_of(op.weight)[1:-1]]
     return sum_of(b, b.reduce(bounds, sums, step))

@@ -54,7 +54,7 @@ class _RowsNest(Nest[Op, PositionsSchedule]):
 
         def place(number: int) -> tuple[int, int] | None:
             element = number * stride + offset - each.first
-            if 0 <= element < each.elements:
+            if element in range(each.elements):
                 return divmod(element, lanes)
             return (registers, number % lanes) if number < each.size + further else None
 

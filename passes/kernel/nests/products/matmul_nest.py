@@ -66,12 +66,11 @@ class Block:
 def for_blocks(b: TileBuilder, depth: int, size: int, body: Callable[[Block], None]) -> None:
     """`body` for 0..depth in blocks of `size`, in order; the last one, which may be smaller, is peeled off the loop."""
     before = (depth - 1) // size
-    if before:
 
-        def at(number: Scalar) -> None:
-            body(Block(number * size, size, b.compare("eq", number, 0) if before > 1 else True, is_last=False))
+    def at(number: Scalar) -> None:
+        body(Block(number * size, size, b.compare("eq", number, 0) if before > 1 else True, is_last=False))
 
-        b.sequential_range(0, before, 1, at)
+    b.sequential_range(0, before, 1, at)
     body(Block(b.index(before * size), depth - before * size, is_first=before == 0, is_last=True))
 
 
@@ -156,7 +155,7 @@ def reduction(
         return sums
 
     sums = b.loop(0, whole, step, sums, body)
-    return body(b.index(whole), sums, depth - whole) if whole < depth else sums
+    return body(b.index(whole), sums, depth - whole)
 
 
 def accumulate(
@@ -259,10 +258,11 @@ class MatmulNest:
         column = tile.index(b, panel * wide, {-2: lanes, -1: 1})
         place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
         factors, beside = self.factors(place), None if self.beside is None else self.beside(place)
-        if self.partials is None or block is None:
+        if block is None:
             total = accumulate(b, self.schedule, self.dtype, tile, self.sizes[2], factors, self.products, beside)
             self.store(place, total)
             return
+        assert self.partials is not None
         start = block.start
         moved = None if beside is None else lambda k, place: beside(start + k, place)
         total = accumulate(b, self.schedule, self.dtype, tile, block.size, lambda k: factors(start + k), beside=moved)
@@ -384,8 +384,6 @@ class Share:
 
 def share_of(b: TileBuilder, number: Scalar, count: int, parts: int) -> Share:
     """The share of part `number` of `parts`."""
-    if parts == 1:
-        return Share(count, b.index(0), b.index(count), count)
     size = None if count % parts else count // parts
     if size is None:
         return Share(count, number * count / parts, (number + 1) * count / parts, size)
@@ -394,9 +392,7 @@ def share_of(b: TileBuilder, number: Scalar, count: int, parts: int) -> Share:
 
 def for_common(b: TileBuilder, share: Share, low: int, high: int, body: Callable[[Scalar], None]) -> None:
     """`body` for what a share and the range `low`..`high` have in common, in order."""
-    if share.size == share.count:
-        b.sequential_range(low, high, 1, body)
-    elif share.size is not None and (low, high) == (0, share.count):
+    if share.size is not None and (low, high) == (0, share.count):
         b.sequential_range(0, share.size, 1, lambda place: body(share.low + place))
     elif low < high:
         b.sequential_range(b.max(share.low, low), b.min(share.high, high), 1, body)
@@ -404,10 +400,4 @@ def for_common(b: TileBuilder, share: Share, low: int, high: int, body: Callable
 
 def in_part(access: Callable[..., T], first: Scalar) -> Callable[..., T]:
     """A reader or writer of the part of a buffer that begins at `first` along its first axis."""
-    if first.constant == 0:
-        return access
-
-    def at(index: Sequence[Scalar], *value: Scalar) -> T:
-        return access([index[0] + first, *index[1:]], *value)
-
-    return at
+    return lambda index, *value: access([index[0] + first, *index[1:]], *value)

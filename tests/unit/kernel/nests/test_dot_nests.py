@@ -70,6 +70,7 @@ DEPTHWISE: list[Case] = [
         (3, "1, 1", "1, 1, 1, 1", 11, "3x3"),
         (5, "2, 2", "0, 2, 0, 2", 9, "1x1"),
         (4, "1, 3", "1, 0, 1, 0", 13, "1x1"),
+        (3, "1, 1", "1, 1, 1, 1", 3, "3x3"),
     )
 ]
 BY_PAIRS: list[Case] = [
@@ -99,6 +100,7 @@ WINOGRAD: list[Case] = [
         (4, 1, 1, 7, "5x6", "1, 1, 1, 1", " x_zero_point = 5, sum_bits = 20,", "i8"),
         (2, 3, 2, 8, "5x4", "0, 0, 1, 2", " sum_bits = 20,", "ui8"),
         (2, 2, 1, 8, "6x6", "0, 0, 1, 1", " sum_bits = 20, strides = array<i64: 2, 2>,", "ui8"),
+        (2, 1, 1, 8, "4x4", "1, 1, 1, 1", " sum_bits = 20, row_parts = 2,", "i8"),
     )
 ]
 CASES = [*PACKED, *CONVOLVED, *PAIRED, *DEPTHWISE, *BY_PAIRS, *WINOGRAD]

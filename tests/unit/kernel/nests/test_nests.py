@@ -95,7 +95,7 @@ REDUCED: list[Case] = (
     ]
     + [
         (f'reduce %0 {{kind = "sum", axes = array<i64: {axes}>, keepdims = true, {schedule}}}', "3x4x10xf32", result)
-        for schedule in (rows(2), rows(1, 2))
+        for schedule in (rows(2), rows(1, 2), rows(2, 2, rows=2))
         for axes, result in (
             ("1, 2", "3x1x1xf32"),
             ("0, 2", "1x4x1xf32"),
@@ -198,6 +198,13 @@ CONVOLVED_ROWS: list[Case] = [
     for extent in (9, 17)
     for outputs in (2, 3)
 ]
+BIASED_ROWS: list[Case] = [
+    (
+        f"conv %0, %1, %2 {{{window(1, 0, 0)}, group = 1, {POSITIONS.format(2, 1)}}}",
+        "2x3x9xf32, 3x3x3xf32, 3xf32",
+        "2x3x7xf32",
+    )
+]
 NARROW: list[Case] = [
     (
         f"narrow_conv %0, %1 {{{window(stride, pad, pad)}, {INNER.format(positions)}}}",
@@ -254,7 +261,7 @@ NARROWER: list[Case] = [
 CASES = [
     *(PRODUCTS + TURNED + PACKED + REDUCED + POSITIONS_OF_EXTREMES + TOTALS + NORMALIZED),
     *(WIDE + NARROWER),
-    *(POOLED + POOLED_ROWS + DEPTHWISE + CONVOLVED + CONVOLVED_ROWS + NARROW + RESAMPLED + OTHERS),
+    *(POOLED + POOLED_ROWS + DEPTHWISE + CONVOLVED + CONVOLVED_ROWS + BIASED_ROWS + NARROW + RESAMPLED + OTHERS),
 ]
 
 

@@ -84,7 +84,7 @@ WINOGRAD: list[Case] = [
         f"winograd_conv %0, %1, %2 {{pads = array<i64: {pads}>, channels = {channels}, outputs = {outputs},"
         f" output_tile = {tile}, tile_rows = {rows}{more},"
         f" schedule = #graph.matmul_schedule<lanes = 4, mr = 3, nr = {nr}, unroll = 2, order = columns>}}",
-        f"{images}x{blocks(channels)}x{shape}x4xf32,"
+        f"{images}x{blocks(channels) + ('parts = array' in more)}x{shape}x4xf32,"
         f" {blocks(outputs, 4 * nr)}x{(tile + 2) ** 2}x{channels}x{4 * nr}xf32, {blocks(outputs) * 4}xf32",
         3,
     )
@@ -93,6 +93,8 @@ WINOGRAD: list[Case] = [
         (4, 2, 2, 2, 8, 12, "9x7", "0, 1, 2, 0", ""),
         (2, 3, 1, 2, 4, 4, "6x4", "1, 1, 1, 1", ", row_parts = 2"),
         (2, 2, 1, 1, 4, 12, "5x5", "1, 0, 1, 0", ", row_parts = 3, panel_parts = 2"),
+        (2, 2, 2, 1, 4, 12, "5x4", "1, 1, 1, 1", ", panel_parts = 2"),
+        (2, 2, 1, 1, 8, 4, "4x4", "1, 1, 1, 1", ", parts = array<i64: 3, 5>"),
     )
 ]
 CASES = [*STATES, *INPUTS, *FOLLOWED, *GATED, *ROUNDED, *WINOGRAD]
