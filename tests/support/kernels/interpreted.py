@@ -20,6 +20,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.aot.words import WORD
+from aotc.machines.instructions.evaluation import evaluate
 
 Results: TypeAlias = Sequence[Any]
 Step: TypeAlias = Callable[[], Results]
@@ -70,7 +72,7 @@ class Run:
     def _step(self, op: Operation) -> Step:
         """The work of an operation each time that it runs; its results are looked at and kept."""
         results = self._results(op)
-        if isinstance(op, scf.YieldOp | scf.ReduceOp) or not op.results:
+        if isinstance(op, scf.YieldOp | scf.ReduceOp | memref.AllocaOp) or not op.results:
             return results
         values, kinds = list(op.results), [_kind(value) for value in op.results]
 
@@ -101,6 +103,10 @@ class Run:
                 return lambda: self._branch(op)
             case memref.LoadOp() | aot.TileLoadOp():
                 return self._load(op)
+            case aot.WordLoadOp():
+                return self._load_word(op)
+            case memref.AllocaOp():
+                return self._allocated(op)
             case memref.StoreOp() | aot.TileStoreOp():
                 return self._store(op)
             case _:
@@ -142,6 +148,22 @@ class Run:
             return [found]
 
         return load
+
+    def _load_word(self, op: aot.WordLoadOp) -> Step:
+        memory, base = self._values[op.buffer].reshape(-1), self._base(op.buffer, op.indices)
+
+        def load() -> Results:
+            place = base()
+            assert place >= 0 and place + WORD <= memory.size, "a word is outside of its buffer"
+            return [memory[place : place + WORD].view(np.int32)[0]]
+
+        return load
+
+    def _allocated(self, op: memref.AllocaOp) -> Step:
+        kind = op.memref.type
+        array = np.zeros(kind.get_shape(), type_of(kind.element_type))
+        self._values[op.memref], self.stores[op.memref] = array, np.zeros(array.shape, np.int64)
+        return lambda: ()
 
     def _store(self, op: memref.StoreOp | aot.TileStoreOp) -> Step:
         is_one = isinstance(op, memref.StoreOp)
@@ -231,6 +253,11 @@ def _computed(op: Operation) -> Callable[..., Any]:
             return lambda x, weight, sums: _dot(x, weight, sums, op.unsigned, complement=op.complement)
         case aot.TileDotPairOp():
             return lambda *factors: _dot_pair(op, *factors)
+        case aot.InstructionOp():
+            dtype, shape = _kind(op.result)
+            return lambda *words: evaluate(op.row, list(map(np.atleast_1d, words))).view(dtype).reshape(shape)
+        case aot.QuadOp():
+            return lambda *lanes: np.stack(lanes)
         case aot.TileReduceOp():
             return lambda tile: _REDUCTIONS[op.kind.data](tile).astype(tile.dtype)
         case _ if op.name == "vector.broadcast":
