@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 from kernels.nests import Written, anchor, arrays
+from xdsl.dialects.builtin import f32, f64, i32, i64
+from xdsl.ir import Block
 
+from aotc.dialects.graph.schedules import RowSchedule, WindowSchedule
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.tiles import NotVectorizable
+from aotc.passes.kernel.nests.convolution.window_nest import WindowNest, WindowReduction
+from aotc.passes.kernel.nests.row_nest import Rows, lane_numbers
 
 Parts = tuple[str, str, int]
 
@@ -96,24 +105,105 @@ def test_operations(case: Parts, name: str, count: int) -> None:
     assert Written(anchor(*case)).count(name) == count
 
 
+POSITIONS = "schedule = #graph.positions_schedule<lanes = 4, mr = 1, nr = 1>"
+LINE = "strides = array<i64: 1>, pads = array<i64: {0}, {0}>, dilations = array<i64: 1>"
+NARROW = product("", 3, 1)
+WIDE = NARROW.replace("lanes = 4", "lanes = 8")
+BLOCKED = LINE.format(0) + ", group = 1, channels = 4, outputs = 8, block = 4"
+
+
+def pool(kind: str, x: str, result: int, tile: str, kernel: int = 3, pad: int = 0) -> Parts:
+    return f"{kind} %0 {{kernel = array<i64: {kernel}>, {LINE.format(pad)}, {tile}}}", x, result
+
+
+def recurrence(more: str, given: str, operands: str) -> Parts:
+    one = 'activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>'
+    names = ", ".join(f"%{number}" for number in range(len(operands.split(", "))))
+    schedule = f"schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 1, unroll = 1, units = 1{more}>"
+    return f"rnn {names} {{operandSegmentSizes = array<i32: {given}>, {one}, {schedule}}}", operands, 4
+
+
+INPUTS = "1, 1, 0, 0, 1, 0, 0, 0, 0"
+AHEAD = ", ahead = 3, across = {}, beside = 2"
+
+
 @pytest.mark.parametrize(
     "case",
     [
-        (
-            "strassen_matmul %0, %1 {columns = 8, left = 6, block_rows = 4, " + product("", 3, 1) + "}",
-            "4x4xf32, 2x7x2x4xf32",
-            3,
-        ),
-        (
-            "strassen_matmul %0, %1 {columns = 8, left = 4, block_rows = 4, " + product("", 3, 1) + "}",
-            "4x4xf32, 1x7x2x6xf32",
-            3,
-        ),
+        # halves, or panels, that are no multiple of a register
+        (f"strassen_matmul %0, %1 {{columns = 8, left = 6, block_rows = 4, {NARROW}}}", "4x4xf32, 2x7x2x4xf32", 3),
+        (f"strassen_matmul %0, %1 {{columns = 8, left = 4, block_rows = 4, {NARROW}}}", "4x4xf32, 1x7x2x6xf32", 3),
+        # blocks of other sizes, or of one channel
+        pool("max_pool", "1x2x9x8xf32", 1, WINDOWS),
+        pool("max_pool", "1x2x9x1xf32", 1, WINDOWS.replace("lanes = 4", "lanes = 1")),
+        pool("max_pool", "1x2x9xf32", 1, WINDOWS),
+        (depthwise(9)[0], "1x1x4x9x8xui8, 1x3x1x32xi8, 3x3x8xi32", 1),
+        # windows over rows of blocks, or without an element that changes nothing
+        pool("max_pool", "1x2x9x4xf32", 1, POSITIONS),
+        pool("max_pool_indices", "1x2x9xf32", 2, POSITIONS),
+        # panels of another width than that of the tile
+        (f"blocked_conv %0, %1 {{{BLOCKED}, {product('', 3, 2)}}}", "1x1x9x4xf32, 2x1x3x4x4xf32", 1),
+        (f"blocked_conv %0, %1 {{{BLOCKED}, {WIDE}}}", "1x1x9x4xf32, 1x1x3x4x8xf32", 1),
+        (f"packed_matmul %0, %1 {{columns = 8, {product('', 3, 2)}}}", "3x5xf32, 2x5x4xf32", 1),
+        (f"packed_dot_matmul %0, %1, %2 {{{product('', 3, 2)}}}", "3x8xui8, 2x2x16xi8, 8xi32", 1),
+        # columns that do not lie along the lanes
+        (f"matmul %0, %1 {{transpose_rhs = true, {product('')}}}", "3x5xf32, 8x5xf32", 1),
+        # inputs that are multiplied in each step, or packed otherwise
+        recurrence("", "1, 1, 0, 0, 0, 0, 0, 0, 0", "9x1x8xf32, 8x8xf32"),
+        recurrence("", "1, 1, 0, 0, 0, 0, 0, 0, 0", "9x1x8xf32, 1x8x8xf32"),
+        recurrence("", INPUTS, "9x1x5xf32, 2x8x4xf32, 2x5x4xf32"),
+        recurrence(AHEAD.format(2), INPUTS, "9x1x5xf32, 2x8x4xf32, 2x5x4xf32"),
     ],
 )
 def test_is_refused(case: Parts) -> None:
     with pytest.raises(NotVectorizable):
         Written(anchor(*case))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "across"),
+    [
+        # the last axis, or a longer one before it whose taps keep their order
+        ([(9, 3)], 0),
+        ([(9, 3), (9, 3)], 1),
+        ([(9, 3), (1, 3)], 1),
+        ([(9, 3), (1, 1)], 0),
+        ([(3, 1), (2, 1)], 1),
+        ([(9, 1), (1, 1), (1, 1)], 0),
+    ],
+)
+def test_tiles_of_windows_lie_along_a_long_axis(sizes: list[tuple[int, int]], across: int) -> None:
+    windows = [SlidingWindow(positions + size - 1, size, 1, 1, 0, 0) for positions, size in sizes]
+    b, reduction = TileBuilder(Block()), cast("WindowReduction", None)
+    nest = WindowNest(b, WindowSchedule(4, 2), (1, 1), windows, 4, lambda _: pytest.fail(), reduction)
+    assert nest.across == across
+
+
+@pytest.mark.parametrize(
+    ("kernel", "pad", "loops"),
+    [
+        # Up to nine taps are written one by one.
+        (9, 0, 1),
+        (10, 0, 3),
+        # Up to 16 tiles at the ends of a row have code of their own, of more each position is computed in a loop.
+        (33, 16, 18),
+        (35, 17, 38),
+    ],
+)
+def test_loops_of_windows(kernel: int, pad: int, loops: int) -> None:
+    op = anchor(*pool("max_pool", "1x1x80x4xf32", 1, WINDOWS.replace("positions = 3", "positions = 2"), kernel, pad))
+    assert Written(op).count("scf.for") == loops
+
+
+def test_lanes_are_counted_by_integers_as_wide_as_they_are() -> None:
+    b = TileBuilder(Block())
+    for beside, kind in ((f32, i32), (f64, i64)):
+        assert lane_numbers(b, (1, 2, 4), beside).dtype == kind
+
+
+def test_rows_are_computed_beside_others_along_an_axis_of_several() -> None:
+    b, schedule = TileBuilder(Block()), RowSchedule(4, 2, 1, 2, 1)
+    assert [Rows(b, shape, (2,), schedule).row_axis for shape in ((3, 5, 8), (3, 1, 8), (1, 1, 8))] == [1, 0, None]
 
 
 @pytest.mark.parametrize("rows", [8, 16, 32])
