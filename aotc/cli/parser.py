@@ -60,6 +60,10 @@ def build_parser() -> argparse.ArgumentParser:
     add("bench", commands.bench_command, _bench, "time a model")
     sentence = "measure schedules of a model's operations on this machine, keep the best"
     add("tune", commands.tune_command, _tune, sentence)
+    sentence = "make a model of floats one of narrow integers, calibrated on data"
+    add("quantize", _quantize_command, _quantize, sentence)
+    sentence = "compare models over a data set: accuracy, worst samples, layers, RAM, flash, time"
+    add("evaluate", _evaluate_command, _evaluate, sentence)
     add("cache", commands.cache_command, _cache, "show or empty the cache of compiled models")
     sentence = "list the passes of each phase and when they run, or what runs with some options"
     add("phases", commands.phases_command, _phases, sentence)
@@ -73,6 +77,18 @@ def _verify_command(arguments: argparse.Namespace) -> int:
     from aotc.cli.verification import verify_command  # which imports numpy
 
     return verify_command(arguments)
+
+
+def _quantize_command(arguments: argparse.Namespace) -> int:
+    from aotc.cli.precision import quantize_command  # which imports numpy
+
+    return quantize_command(arguments)
+
+
+def _evaluate_command(arguments: argparse.Namespace) -> int:
+    from aotc.cli.precision import evaluate_command
+
+    return evaluate_command(arguments)
 
 
 # What each command takes besides the options that all have
@@ -164,6 +180,43 @@ def _bench(sub: argparse.ArgumentParser) -> None:
 def _tune(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
     sub.add_argument("-o", "--output", metavar="TABLE.json", help="the table (default: that of this machine)")
+    shared.add_compile_options(sub)
+
+
+def _data(sub: argparse.ArgumentParser) -> None:
+    about = "samples: a folder of npz files, an npz file of arrays by input name, or a function that gives them"
+    sub.add_argument("--data", metavar="DIR|FILE.npz|MODULE:FUNCTION", required=True, help=about)
+    sub.add_argument("--samples", metavar="N", type=_positive, help="take the first N samples (default: all)")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def _quantize(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", metavar="MODEL.onnx")
+    sub.add_argument("-o", "--output", metavar="INT8.onnx", required=True, help="where the model goes")
+    _data(sub)
+    shared.add_options(sub, "target", default="host")
+    sub.add_argument("--weights", default="int8", choices=("int8", "int4"), help="integers of weights (default: int8)")
+    about = "how ranges of activations are found (default: minmax)"
+    sub.add_argument("--calibration", default="minmax", choices=("minmax", "entropy", "percentile"), help=about)
+    about = "leave a node on floats; may be repeated"
+    sub.add_argument("--keep-float", metavar="NODE", action="append", default=[], help=about)
+
+
+def _evaluate(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("models", metavar="MODEL.onnx", nargs="+", help="the first is what others are compared with")
+    _data(sub)
+    about = "top1, mse, auc, or a function of the outputs and the label (default: top1)"
+    sub.add_argument("--metric", metavar="top1|mse|auc|MODULE:FUNCTION", default="top1", help=about)
+    about = "compute in N processes, or by a scheduler of dask.distributed, tcp://HOST:PORT"
+    sub.add_argument("--workers", metavar="N|ADDRESS", help=about)
+    about = "write what is done to this file, and go on where it ends"
+    sub.add_argument("--resume", metavar="FILE.json", help=about)
     shared.add_compile_options(sub)
 
 

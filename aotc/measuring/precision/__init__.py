@@ -1,0 +1,1 @@
+"""From floats to narrow integers: data sets, quantising a model on one, and what that costs in accuracy and memory."""
