@@ -34,9 +34,9 @@ WORDS = {
         "pick",
     ),
     *("select", "splat", "store", "to"),
-    *("add", "complement", "dot", "even", "narrow", "pair", "product", "run", "widen", "word"),
+    *("add", "complement", "dot", "even", "narrow", "pair", "product", "run", "set", "widen", "word"),
     *("half", "high", "low", "saturate"),
-    *("above", "alone", "below", "integers", "lane", "lanes", "near", "rescaled", "sum"),
+    *("above", "aligned", "alone", "below", "integers", "lane", "lanes", "near", "rescaled", "sum"),
     *("s", "u", "ss", "su", "us", "uu"),  # signs of the factors of a dot product, or of what is widened
 }
 KNOWN = TYPES | LIBRARY | {f"{name}f" for name in LIBRARY | TERMS} | TERMS | WORDS
