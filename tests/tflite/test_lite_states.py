@@ -9,9 +9,15 @@ import pytest
 from lite_cases import CASES
 from lite_model import Graph, write
 from lite_oracle import Micro
+from xdsl.dialects.builtin import TensorType, i8
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Block
 
 import aotc
 from aotc.errors import CompileError
+from aotc.frontend.tflite import file
+from aotc.frontend.tflite.states import States
+from aotc.model.weight_store import WeightStore
 
 
 @pytest.mark.parametrize("name", ["svdf-narrow_zero-int8", "lstm-batches-int8", "lstm-major-int16"])
@@ -98,3 +104,14 @@ def test_what_is_refused(make: Callable[[], list[Graph]], problem: str) -> None:
     with pytest.raises(CompileError) as caught:
         aotc.compile(write(make()))
     assert {each.id for each in caught.value.problems} == {problem}
+
+
+def test_states_without_a_name_are_called_state() -> None:
+    block = Block(arg_types=[TensorType(i8, [2])])
+    block.add_op(ReturnOp())
+    states, tensor = States(block), file.Tensor("", "INT8", (2,), None, None, True, None)
+    for key in ((1, ""), (2, "")):
+        states.read(key, tensor)
+        states.write(key, block.args[0])
+    arguments, _, results = states.finish(["x"], WeightStore())
+    assert [each.name for each in (*arguments, *results)] == ["state", "state_1", "state_next", "state_next_1"]

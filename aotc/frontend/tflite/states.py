@@ -69,7 +69,7 @@ class States:
         return found.value is None
 
     def _variable(self, key: Key, name: str = "") -> _Variable:
-        return self.variables.setdefault(key, _Variable(key if isinstance(key, str) else name))
+        return self.variables.setdefault(key, _Variable(key if isinstance(key, str) else name or "state"))
 
     def mismatched(self) -> list[str]:
         """The names of variables whose values have other types than they are read as."""
