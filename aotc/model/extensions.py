@@ -10,15 +10,16 @@ wrong.
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from traceback import walk_tb
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aotc.errors import AotcError, CompileError, InternalError, OutOfMemoryError, Problem
@@ -102,6 +103,20 @@ def load_all(group: str, check: Check) -> list[tuple[EntryPoint, Any]]:
     """The objects of all entry points of a group, but the broken ones."""
     found = [(point, load(point, check)) for point in points(group)]
     return [(point, loaded) for point, loaded in found if loaded is not None]
+
+
+def load_importers(package: str, group: str) -> bool:
+    """Import every module of a package of importers, folders in it, too, then those that entry points of a group name;
+    whether some are broken: then what their modules have registered is to go."""
+    importers = import_module(package)
+    for module in pkgutil.walk_packages(importers.__path__, f"{package}."):
+        import_module(module.name)
+
+    def check(point: EntryPoint, loaded: object) -> str | None:
+        return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is not a module"
+
+    load_all(group, check)
+    return bool(broken())
 
 
 def leave_out(point: EntryPoint, why: str) -> None:

@@ -12,13 +12,9 @@ A package from outside adds its own through the entry point group `aotc.onnx_imp
 
 from __future__ import annotations
 
-import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
-from importlib.metadata import EntryPoint
-from types import ModuleType
 from typing import TypeAlias, TypeVar
 
 from xdsl.ir import SSAValue
@@ -85,17 +81,9 @@ def bounded_op(*op_types: str) -> Callable[[BoundedImporter], BoundedImporter]:
 @cache
 def load_importers() -> None:
     """Fill the table: every module of `importers/`, then every installed extension that loads."""
-    importers = import_module(f"{__package__}.importers")
-    for module in pkgutil.walk_packages(importers.__path__, f"{importers.__name__}."):
-        import_module(module.name)
-    extensions.load_all(extensions.IMPORTERS, _check)
-    if extensions.broken():  # what modules registered before they failed goes, too
+    if extensions.load_importers(f"{__package__}.importers", extensions.IMPORTERS):
         IMPORTERS.clear()
         IMPORTERS.update({(domain, op): each for domain, op, each in _registered if each.__module__ in sys.modules})
-
-
-def _check(point: EntryPoint, loaded: object) -> str | None:
-    return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is not a module"
 
 
 __all__ = ["IMPORTERS", "Importer", "Node", "load_importers", "onnx_op"]

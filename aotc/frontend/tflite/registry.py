@@ -13,13 +13,9 @@ module that uses `tflite_op`).
 
 from __future__ import annotations
 
-import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
-from importlib.metadata import EntryPoint
-from types import ModuleType
 from typing import TypeAlias, TypeVar
 
 from xdsl.ir import SSAValue
@@ -66,14 +62,6 @@ def tflite_op(*codes: str, moves: bool = False, remembers: bool = False) -> Call
 @cache
 def load_importers() -> None:
     """Fill the table: every module of `importers/`, then every installed extension that loads."""
-    importers = import_module(f"{__package__}.importers")
-    for module in pkgutil.iter_modules(importers.__path__, f"{importers.__name__}."):
-        import_module(module.name)
-    extensions.load_all(extensions.TFLITE_IMPORTERS, _check)
-    if extensions.broken():  # what modules registered before they failed goes, too
+    if extensions.load_importers(f"{__package__}.importers", extensions.TFLITE_IMPORTERS):
         IMPORTERS.clear()
         IMPORTERS.update({code: each for code, each in _registered if each.__module__ in sys.modules})
-
-
-def _check(point: EntryPoint, loaded: object) -> str | None:
-    return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is not a module"
