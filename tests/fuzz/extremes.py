@@ -29,7 +29,6 @@ OPEN = {
     "If": "branches have types of their own",
     "Loop": "so have bodies",
     "QuantizeLinear": "the judges have integers overflow before they are clamped",
-    "ReduceLogSumExp": "whether exponentials of integers are integers, as of onnxruntime 1.32",
     "Scan": "the same",
 }
 """Operators of which the standard leaves open what comes out of such operands."""

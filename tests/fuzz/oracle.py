@@ -91,7 +91,7 @@ class Part:
         self._fixed = {name for name, array in inputs.items() if name in constant or not _native(array)}
         self._shapes = {name: array for name, array in inputs.items() if name not in self._fixed}
         self._session: Any = None
-        self._elsewhere = elsewhere or _saturates(nodes)
+        self._elsewhere = elsewhere or _saturates(nodes) or _cuts(nodes, inputs)
         """Whether onnxruntime does not compute it, or not these numbers."""
         self.judge = ""
         """Who has said what comes out."""
@@ -177,6 +177,12 @@ def _saturates(nodes: Sequence[NodeProto]) -> bool:
     if "avx2" not in found or found & {"avx512vnni", "avxvnni"}:
         return False
     return any(node.op_type in _PRODUCTS_OF_BYTES for node in nodes)
+
+
+def _cuts(nodes: Sequence[NodeProto], inputs: Mapping[str, Array]) -> bool:
+    """Whether onnxruntime cuts every exponential of a sum to an integer, and not the logarithm: from 1.32 on."""
+    names = [node.input[0] for node in nodes if node.op_type == "ReduceLogSumExp"]
+    return any(number_kind(inputs[name].dtype) in "iu" for name in names if name in inputs)
 
 
 def open_session(model: ModelProto) -> Any:

@@ -307,6 +307,7 @@ def routes() -> tuple[Route, ...]:
         Route("threads", 4, _in_process(threads=3)),
         Route("without vectors", 3, _without_vectors()),
         Route("without vectors Os", 1, _without_vectors(optimize="s")),
+        Route("row by row", 2, _without_vectors(ram="min")),
         Route("bytecode", 2, _in_process(executor="vm")),
         Route("open shapes", 2, _open),
         Route("stream", 1, _stream()),
