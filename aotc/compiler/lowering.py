@@ -27,7 +27,7 @@ from aotc.dialects.aot.contract import (
     set_results,
 )
 from aotc.dialects.dtypes import extended
-from aotc.errors import Problem, UsageError, warn
+from aotc.errors import CompileError, Problem, UsageError, warn
 from aotc.frontend.objects.sources import NO_EXAMPLES, Examples
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
@@ -197,7 +197,9 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     if tflite.content_of(source) is not None:
         _require_fixed(options)
         is_real = options.requantize in ("exact", "fixed")
-        module = tflite.import_model(tflite.load_model(source), ctx, name=name, real=is_real)
+        model = tflite.load_model(source)
+        model = tflite.leave_quantization(model) if options.quantizes_io else model
+        module = tflite.import_model(model, ctx, name=name, real=is_real)
         if options.has_bytecode and any(each.state_of is not None for each in results_of(entry(module))):
             why, fix = "the workspace of bytecode lives as long as a call", "compile to code"
             raise UsageError("option-conflict", "bytecode of a .tflite model with variables", why, fix)
@@ -214,6 +216,11 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     mark_layouts(module, options, own)
     if rows := pipeline_of(PHASES[0], options):
         PassRunner(ctx, verify_each=options.verify_each).run("import", rows, module, verified=True)
+    main = entry(module)
+    if options.quantizes_io and all(each.scale is None for each in (*arguments_of(main), *results_of(main))):
+        what = "--io quantized: no input of the model is quantized at once, and no output dequantized at last"
+        why = "there are no scales of its inputs and outputs for the caller"
+        raise CompileError("not-quantized", what, why, "leave it out, or quantise the model")
     return Compilation(options, ctx, module, store, "import")
 
 

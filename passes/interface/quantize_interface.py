@@ -29,7 +29,6 @@ from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import number_kind, numpy_dtype
 from aotc.dialects.graph.conversion import AffineOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.interfaces import element_type_of, producer
-from aotc.errors import CompileError
 from aotc.model.weight_store import WeightStore
 
 
@@ -39,40 +38,36 @@ class QuantizeInterfacePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for function in entries(op):
-            changed = [*_inputs(function, store), *_outputs(function, store)]
-            if not changed:
-                what = "--io quantized: no input of the model is quantized at once, and no output dequantized at last"
-                why = "there are no scales of its inputs and outputs for the caller"
-                raise CompileError("not-quantized", what, why, "leave it out, or quantise the model")
+            _inputs(function, store)
+            _outputs(function, store)
             function.update_function_type()
 
 
-def _inputs(function: FuncOp, store: WeightStore) -> list[Argument]:
-    """Let the caller quantize inputs; the attributes of those."""
-    arguments, changed = arguments_of(function), list[Argument]()
+def _inputs(function: FuncOp, store: WeightStore) -> None:
+    """Let the caller quantize inputs."""
+    arguments = arguments_of(function)
     states = {each.state_of for each in results_of(function)}
     for place, (value, given) in enumerate(zip(function.args, arguments, strict=True)):
         readers = [use.operation for use in value.uses if use.index == 0]
         quantizations = [each for each in readers if isinstance(each, QuantizeOp)]
-        found = {_parameters(each, store) for each in quantizations}
+        found = {(each.to, _parameters(each, store)) for each in quantizations}
         if place in states or len(quantizations) != len(list(value.uses)) or len(found) != 1:
             continue
-        (parameters,) = found
+        ((_, parameters),) = found
         if parameters is None:
             continue
         value = Rewriter.replace_value_with_new_type(value, quantizations[0].result.type)
         for each in quantizations:
             Rewriter.replace_op(each, [], [value])
-        changed.append(_noted(given, value, *parameters))
+        _note(given, value, *parameters)
     set_arguments(function, arguments)
-    return changed
 
 
-def _outputs(function: FuncOp, store: WeightStore) -> list[Argument]:
-    """Let the caller dequantize outputs; the attributes of those."""
+def _outputs(function: FuncOp, store: WeightStore) -> None:
+    """Let the caller dequantize outputs."""
     end = function.body.block.last_op
     assert isinstance(end, ReturnOp)
-    results, changed = results_of(function), list[Argument]()
+    results = results_of(function)
     for place, given in enumerate(results):
         op = producer(end.arguments[place], DequantizeOp)
         parameters = None if op is None else _parameters(op, store)
@@ -81,9 +76,8 @@ def _outputs(function: FuncOp, store: WeightStore) -> list[Argument]:
         end.operands[place] = op.x
         if op.result.first_use is None:
             Rewriter.erase_op(op)
-        changed.append(_noted(given, end.arguments[place], *parameters))
+        _note(given, end.arguments[place], *parameters)
     set_results(function, results)
-    return changed
 
 
 def _parameters(op: AffineOp, store: WeightStore) -> tuple[float, int] | None:
@@ -98,6 +92,5 @@ def _parameters(op: AffineOp, store: WeightStore) -> tuple[float, int] | None:
     return float(scale.item()), 0 if point is None else int(point.item())
 
 
-def _noted(given: Argument, value: SSAValue, scale: float, zero_point: int) -> Argument:
+def _note(given: Argument, value: SSAValue, scale: float, zero_point: int) -> None:
     given.dtype, given.scale, given.zero_point = numpy_dtype(element_type_of(value)).name, scale, zero_point
-    return given

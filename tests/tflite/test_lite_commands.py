@@ -50,6 +50,51 @@ def test_verify_compares_with_the_interpreter(
     assert (found["reference"], [each["tolerance"] for each in found["outputs"]]) == ("TFLite Micro", [allowed])
 
 
+INTEGERS, PLANES = ["--io", "quantized"], ["--input-layout", "x=nchw", "--output-layout", "y=nchw"]
+
+
+def _convolution(*, is_read: bool = False) -> bytes:
+    """A convolution of integers whose input and output are floats; the output may be read by another operator, too."""
+    random, body = np.random.default_rng(0), Graph()
+    each = {"scale": [0.01] * 8, "zero": [0] * 8, "axis": 0}
+    body.tensor("x", (1, 6, 5, 3), "float32")
+    body.tensor("q", (1, 6, 5, 3), "int8", scale=0.05, zero=3)
+    body.tensor("w", (8, 3, 3, 3), "int8", **each, data=random.integers(-127, 128, (8, 3, 3, 3)).astype(np.int8))
+    body.tensor("c", (1, 6, 5, 8), "int8", scale=0.1, zero=-7)
+    body.tensor("y", (1, 6, 5, 8), "float32")
+    body.tensor("z", (1, 6, 5, 8), "float32")
+    body.op("QUANTIZE", ["x"], ["q"])
+    strides = {"stride_w": 1, "stride_h": 1, "dilation_w_factor": 1, "dilation_h_factor": 1}
+    body.op("CONV_2D", ["q", "w", None], ["c"], padding="SAME", **strides)
+    body.op("DEQUANTIZE", ["c"], ["y"])
+    if is_read:
+        body.op("ABS", ["y"], ["z"])
+    return write([body.ends(["x"], ["y", "z"] if is_read else ["y"])])
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+@pytest.mark.parametrize("given", [INTEGERS, PLANES, [*INTEGERS, *PLANES]], ids=["integers", "planes", "both"])
+def test_callers_have_integers_and_other_layouts(given: list[str], is_read: bool, tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(_convolution(is_read=is_read))
+    assert run(["verify", str(path), *given]) == 0
+    layouts = {"input_layouts": {"x": "nchw"}, "output_layouts": {"y": "nchw"}} if PLANES[0] in given else {}
+    model = aotc.compile(str(path), io="quantized" if INTEGERS[0] in given else "caller", **layouts)
+    assert isinstance(model, aotc.CompiledModel)
+    found = [(each.name, each.dtype, each.shape[-1]) for each in (*model.inputs, model.outputs[0])]
+    dtype = "int8" if INTEGERS[0] in given else "float32"
+    assert found == [("x", dtype, 5 if layouts else 3), ("y", dtype, 5 if layouts else 8)]
+
+
+def test_a_model_of_floats_has_no_integers_for_callers(tmp_path: Path) -> None:
+    body = Graph()
+    body.tensor("x", (1, 4), "float32")
+    body.tensor("y", (1, 4), "float32")
+    body.op("ABS", ["x"], ["y"])
+    with pytest.raises(aotc.CompileError, match=r"\[not-quantized\]"):
+        aotc.compile(write([body.ends(["x"], ["y"])]), io="quantized")
+
+
 @pytest.mark.parametrize("expected", ["recorded", "interpreted", "computed"])
 def test_a_selftest_expects_what_is_recorded_or_interpreted(
     expected: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -20,7 +20,7 @@ class Interface:
 
     def __init__(self, tensors: Iterable[TensorInfo], options: CompileOptions, own: Mapping[int, str] = FIRST) -> None:
         """Of the `tensors`, for a model whose `own` layouts these are."""
-        self._tensors = {each.name: each for each in tensors}
+        self._tensors = {each.name: each for each in tensors if each.scale is not None and options.quantizes_io}
         self._inputs, self._outputs = (
             {name: layout for name, layout in layouts.items() if layout not in own.values()}
             for layouts in (options.input_layouts, options.output_layouts)
@@ -31,10 +31,9 @@ class Interface:
         if (layout := self._inputs.get(name)) is not None:
             array = array.transpose(to_model(layout))
         info = self._tensors.get(name)
-        if info is None or info.scale is None or number_kind(np.dtype(dtype)) != "f" or array.dtype == dtype:
-            return np.ascontiguousarray(array)
-        real = (array.astype(np.int64) - (info.zero_point or 0)) * info.scale
-        return np.ascontiguousarray(real.astype(dtype))
+        if info is not None and info.scale is not None and number_kind(np.dtype(dtype)) == "f":
+            array = ((array.astype(np.int64) - (info.zero_point or 0)) * info.scale).astype(dtype)
+        return np.ascontiguousarray(array)
 
     def computed(self, name: str, array: Array) -> Array:
         """An output of the model as callers have it."""

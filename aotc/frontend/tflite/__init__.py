@@ -5,5 +5,6 @@
 
 from aotc.frontend.tflite.file import Model, content_of, load_model
 from aotc.frontend.tflite.importer import import_model, names_of, summarize
+from aotc.frontend.tflite.interface import leave_quantization
 
-__all__ = ["Model", "content_of", "import_model", "load_model", "names_of", "summarize"]
+__all__ = ["Model", "content_of", "import_model", "leave_quantization", "load_model", "names_of", "summarize"]

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s -p quantize-interface --split-input-file --verify-diagnostics | filecheck %s
+// RUN: aotc-opt %s -p quantize-interface --split-input-file | filecheck %s
 
 // Two quantizations alike are the caller's, and the dequantization of a result, whoever else reads it.
 // CHECK-LABEL: func.func @main(%x: tensor<1x4xui8> {aot.name = "x", aot.dtype = "uint8", aot.scale = 5.000000e-01 : f64, aot.zero_point = 128 : i64})
@@ -48,10 +48,13 @@ builtin.module {
 
 // -----
 
-// A model without quantization has nothing to leave to the caller.
-// CHECK: no input of the model is quantized at once
+// Two quantizations to other types are two, though their numbers are equal.
+// CHECK-LABEL: func.func @main(%x: tensor<4xf32> {aot.name = "x"})
 builtin.module {
-  func.func @main(%x: tensor<4xf32> {aot.name = "x"}) -> (tensor<4xf32> {aot.name = "y"}) attributes {aot.entry} {
-    func.return %x : tensor<4xf32>
+  func.func @main(%x: tensor<4xf32> {aot.name = "x"}) -> (tensor<4xi8> {aot.name = "y"}, tensor<4xui8> {aot.name = "z"}) attributes {aot.entry} {
+    %scale = graph.constant dense<5.000000e-01> : tensor<f32>
+    %0 = graph.quantize %x, %scale {axis = 0 : i64, block_size = 0 : i64, to = i8} : (tensor<4xf32>, tensor<f32>) -> tensor<4xi8>
+    %1 = graph.quantize %x, %scale {axis = 0 : i64, block_size = 0 : i64, to = ui8} : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8>
+    func.return %0, %1 : tensor<4xi8>, tensor<4xui8>
   }
 }
