@@ -41,7 +41,10 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, FusedOp
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
-from aotc.passes.kernel.rolling import ROLL, Buffers, Ring, Rolling, RowReads, inner_scratch, row_reads
+from aotc.passes.kernel.rolling.group_rows import inner_scratch, row_maps
+from aotc.passes.kernel.rolling.rings import Buffers, Ring
+from aotc.passes.kernel.rolling.stages import ROLL, Rolling
+from aotc.passes.kernel.row_map import RowMaps
 
 _ALIGNMENT = 16
 """Buffers begin at multiples of this many bytes."""
@@ -202,9 +205,9 @@ def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:
     return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * sum(stage.rows for stage in rolling.stages)
 
 
-def _rows_or_none(op: Operation) -> RowReads | None:
+def _rows_or_none(op: Operation) -> RowMaps | None:
     try:
-        return row_reads(op) if isinstance(op, FusedOp) else None
+        return row_maps(op) if isinstance(op, FusedOp) else None
     except ShapeError:
         return None
 

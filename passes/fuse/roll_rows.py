@@ -31,7 +31,8 @@ from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.dialects.graph.structure import FusedOp, YieldOp
 from aotc.model.locations import fuse_locations
 from aotc.passes.fuse.groups import in_order, sort_operations
-from aotc.passes.kernel.rolling import ROLL, Rolling, anchor_of
+from aotc.passes.kernel.rolling.group_rows import anchor_of
+from aotc.passes.kernel.rolling.stages import ROLL, Rolling
 
 
 class RollRowsPass(ModulePass):

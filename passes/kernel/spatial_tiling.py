@@ -120,12 +120,3 @@ def window_tiling(op: AnchorOp, schedule: Schedule) -> SpatialTiling:
 def row_axis(shape: Sequence[int]) -> int:
     """The axis of rows: the first one of more than one position, or the last one."""
     return next((axis for axis, extent in enumerate(shape) if extent > 1), len(shape) - 1)
-
-
-def window_rows(op: AnchorOp, windows: Sequence[SlidingWindow]) -> Mapping[int, SlidingWindow] | None:
-    """The window over rows of the first operand, for a window operation on one image with the channels last (see
-    `KernelStrategy.row_windows`); None where rows are no positions along the first spatial axis."""
-    x, result, first = shape_of(op.operands[0]), shape_of(op.results[0]), windows[0]
-    rows = [shape[row_axis(shape)] for shape in (x, result)]
-    along = row_axis(result) == 2 and row_axis(x) in (1, 2) and len(windows) > 1
-    return {0: first} if along and rows == [first.extent, first.positions] else None

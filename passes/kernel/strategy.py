@@ -27,7 +27,6 @@ from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp, Parall
 from aotc.dialects.graph.packed.products.packed_matmul import ProductOp
 from aotc.dialects.graph.quantized.nibbles import is_packed
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
-from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.errors import CompileError, FileError
 from aotc.machines.machine import Core, Machine
 from aotc.machines.tuning_table import DIRECT, TuningTable
@@ -38,6 +37,7 @@ from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.candidates import near
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Accesses, LoopNest, Nest, traced
+from aotc.passes.kernel.row_map import RowMap
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
@@ -186,9 +186,9 @@ class KernelStrategy(Generic[Op]):
 
     # Code
 
-    def row_windows(self, op: Op) -> Mapping[int, SlidingWindow] | None:
+    def row_maps(self, op: Op) -> Mapping[int, RowMap] | None:
         """Where the nests can compute one row of the result (`LoopNest.only`, along `row_axis`): for each operand of
-        which that reads some rows the window over its rows; others are read as a whole. None: they cannot."""
+        which that reads some rows which ones; others are read as a whole. None: they cannot."""
         return None
 
     def nest(self, nest: Nest[Op, Any]) -> None:

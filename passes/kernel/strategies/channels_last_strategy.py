@@ -29,7 +29,6 @@ from aotc.dialects.graph.packed.integers.channels_last import (
 )
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.machine import Core
 from aotc.passes.kernel.costs import sums_cost
 from aotc.passes.kernel.layouts import Blocked, Layouts
@@ -37,7 +36,7 @@ from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums, DepthwiseSums, PatchSums
 from aotc.passes.kernel.nests.sums.position_axes import last_axis
 from aotc.passes.kernel.nests.sums.sums_nest import MatMulSums
-from aotc.passes.kernel.spatial_tiling import window_rows
+from aotc.passes.kernel.rolling.window_rows import WindowRows, window_rows
 from aotc.passes.kernel.strategies.conv_strategy import window_properties
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
@@ -330,7 +329,7 @@ def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAVa
 class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     """`graph.channels_last_conv`."""
 
-    def row_windows(self, op: ChannelsLastConvOp) -> Mapping[int, SlidingWindow] | None:
+    def row_maps(self, op: ChannelsLastConvOp) -> Mapping[int, WindowRows] | None:
         return window_rows(op, op.windows())
 
     def nest(self, nest: Nest[ChannelsLastConvOp, SumsSchedule]) -> None:
@@ -343,7 +342,7 @@ class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
 
     NEST = DepthwiseSums
 
-    def row_windows(self, op: ChannelsLastDepthwiseConvOp) -> Mapping[int, SlidingWindow] | None:
+    def row_maps(self, op: ChannelsLastDepthwiseConvOp) -> Mapping[int, WindowRows] | None:
         return window_rows(op, op.windows())
 
 

@@ -27,12 +27,12 @@ from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.nests.convolution.window_rows_nest import FoldRowsNest, WindowRowsNest
+from aotc.passes.kernel.rolling.window_rows import WindowRows, window_rows
 from aotc.passes.kernel.spatial_tiling import (
     Box,
     SpatialTiling,
     TiledImplementation,
     tiled_windows,
-    window_rows,
     window_tiling,
 )
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
@@ -47,7 +47,7 @@ class _PoolingStrategy(KernelStrategy[WindowOp]):
     def block_starts(self, op: WindowOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if op.BLOCKED else ()
 
-    def row_windows(self, op: WindowOp) -> Mapping[int, SlidingWindow] | None:
+    def row_maps(self, op: WindowOp) -> Mapping[int, WindowRows] | None:
         return window_rows(op, op.windows())
 
 

@@ -23,7 +23,9 @@ from aotc.passes.kernel.builders.expressions import Expressions
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
 from aotc.passes.kernel.nest import LoopNest, Nest, Row
-from aotc.passes.kernel.rolling import Buffers, Ring, Rolling, Stage, anchor_of, inner_scratch
+from aotc.passes.kernel.rolling.group_rows import anchor_of, inner_scratch
+from aotc.passes.kernel.rolling.rings import Buffers, Ring
+from aotc.passes.kernel.rolling.stages import Rolling, Stage
 from aotc.passes.kernel.spatial_tiling import row_axis
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
 
@@ -103,7 +105,9 @@ class _RolledKernel:
         b, pace = self.nest.b, self.rolling.pace
         if not stage.reads:
             return step if stage.rows == pace else (step * stage.rows + (pace - 1)) / pace
-        least, *others = (read.available_at(b, available[self.rolling.made_in(read.value)]) for read in stage.reads)
+        least, *others = (
+            read.rows.available_at(b, available[self.rolling.made_in(read.value)]) for read in stage.reads
+        )
         for other in others:
             least = b.min(least, other)
         return least
@@ -112,7 +116,7 @@ class _RolledKernel:
         """The first row in a ring that is read again."""
         b, first = self.nest.b, made[ring.stage]
         for number, read in ring.readers:
-            first = b.min(first, read.first_at(b, made[number]))
+            first = b.min(first, read.rows.first_at(b, made[number]))
         return first
 
     def _move(self, number: int, ring: Ring, first: Scalar, after: Scalar, made: Scalar) -> None:

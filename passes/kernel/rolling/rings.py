@@ -1,0 +1,102 @@
+"""The rows of results that are in memory while groups roll, and the buffers that have them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, OpResult, SSAValue
+
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.passes.kernel.row_map import RowMap
+from aotc.passes.kernel.spatial_tiling import row_axis
+
+_UNIT = 4
+"""Rows begin at multiples of this many bytes: they are moved as words."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """Rows of another group's result that a group reads."""
+
+    value: SSAValue
+    """The result."""
+    rows: RowMap
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The rows of a group's result that are in memory."""
+
+    value: OpResult
+    stage: int
+    readers: tuple[tuple[int, Read], ...]
+    """The stages that read it, by number."""
+    rows: int
+    moved: int
+    """How many rows are moved in all."""
+    passing: bool
+    """Whether no row is there between steps."""
+
+    @property
+    def length(self) -> int:
+        """Elements from one row to the next."""
+        shape, unit = shape_of(self.value), max(_UNIT // byte_width(element_type_of(self.value)), 1)
+        return ceil_div(math.prod(shape[row_axis(shape) + 1 :]), unit) * unit
+
+    @property
+    def stages(self) -> range:
+        """Those during which there are rows."""
+        return range(self.stage, max(number for number, _ in self.readers) + 1)
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The memory of rings."""
+
+    rings: tuple[Ring, ...]
+    numbers: tuple[int, ...]
+    """For each ring its buffer: several rings whose rows are never there at the same time have one."""
+
+    @staticmethod
+    def of(rings: Sequence[Ring]) -> Buffers:
+        """Each ring that is there between steps has its own buffer; the others take the first one that is free."""
+        numbers: list[int] = []
+        taken: list[list[Ring]] = []
+        for ring in rings:
+            kind = element_type_of(ring.value)
+            free = (
+                number
+                for number, others in enumerate(taken)
+                if ring.passing
+                and all(_may_share(other, ring) and element_type_of(other.value) == kind for other in others)
+            )
+            if (number := next(free, None)) is None:
+                number = len(taken)
+                taken.append([])
+            taken[number].append(ring)
+            numbers.append(number)
+        return Buffers(tuple(rings), tuple(numbers))
+
+    @cached_property
+    def types(self) -> list[TensorType]:
+        """Of each buffer."""
+        sizes: dict[int, tuple[int, Attribute]] = {}
+        for ring, number in zip(self.rings, self.numbers, strict=True):
+            before, _ = sizes.get(number, (0, None))
+            sizes[number] = (max(before, ring.rows * ring.length), element_type_of(ring.value))
+        return [TensorType(kind, [size]) for size, kind in sizes.values()]
+
+    @property
+    def bytes(self) -> list[int]:
+        """Of each buffer."""
+        return [kind.get_shape()[0] * byte_width(kind.element_type) for kind in self.types]
+
+
+def _may_share(one: Ring, other: Ring) -> bool:
+    return one.passing and (one.stages.stop <= other.stages.start or other.stages.stop <= one.stages.start)

@@ -1,0 +1,126 @@
+"""Groups that are computed row by row, and how they keep pace.
+
+All groups of a `graph.rolled` go on at every step as far as they can: those that read only what is whole compute an
+equal share of their rows, all others the rows for which there is enough. So what each has computed after a step follows
+from what those that it reads have, and the rings of rows are as long as the most that lies between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of, viewed_whole
+from aotc.dialects.graph.structure import FusedOp
+from aotc.passes.kernel.rolling.group_rows import inner_scratch, row_maps
+from aotc.passes.kernel.rolling.rings import Buffers, Read, Ring
+from aotc.passes.kernel.row_map import RowMaps, Steps
+from aotc.passes.kernel.spatial_tiling import row_axis
+
+ROLL = "roll"
+"""The attribute of a group: the number of the kernel that computes it row by row with others, in its block."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A group that is computed row by row."""
+
+    group: FusedOp
+    reads: tuple[Read, ...]
+    """The rows that are read of groups of the same kernel."""
+
+    @property
+    def axis(self) -> int:
+        """Of the results, that of rows."""
+        return row_axis(shape_of(self.group.results[0]))
+
+    @property
+    def rows(self) -> int:
+        """How many rows the results have."""
+        return shape_of(self.group.results[0])[self.axis]
+
+
+class Rolling:
+    """How groups in a row are computed together."""
+
+    def __init__(self, ops: Iterable[Operation] = ()) -> None:
+        """`ops` are the operations of a block, in order; views among them take no part. Raises ShapeError."""
+        self.stages: list[Stage] = []
+        self._made: dict[SSAValue, int] = {}
+        """The stages that compute values."""
+        for op in ops:
+            if isinstance(op, FusedOp):
+                self.add(op, row_maps(op))
+
+    def add(self, group: FusedOp, maps: RowMaps) -> None:
+        """One more group, behind the others; raises ShapeError, which says why, where it cannot be computed row by
+        row."""
+        reads: list[Read] = []
+        for value, argument, each in zip(group.inputs, group.block.args, maps, strict=True):
+            root = viewed_whole(value)
+            if root not in self._made:
+                continue
+            shapes = [shape_of(some) for some in (argument, root)]
+            extents = {shape[row_axis(shape)] for shape in shapes}
+            for rows in each:
+                if rows is None or rows.axis != row_axis(shapes[0]) or extents != {rows.extent}:
+                    raise ShapeError(f"a group reads other rows than its own of {root.type}")
+                reads.append(Read(root, rows))
+        self._made |= dict.fromkeys(group.results, len(self.stages))
+        self.stages.append(Stage(group, tuple(dict.fromkeys(reads))))
+
+    def made_in(self, value: SSAValue) -> int:
+        """The number of the stage that computes a value."""
+        return self._made[value]
+
+    @property
+    def pace(self) -> int:
+        """How many steps take all rows of what reads only what is whole."""
+        return max(stage.rows for stage in self.stages if not stage.reads)
+
+    def progress(self) -> list[Steps]:
+        """For each stage, how many rows are available at first and after every step, those behind its last included:
+        what is below a picture comes row by row, too."""
+        count, lasts = self.pace, [stage.rows for stage in self.stages]
+        while True:
+            steps = np.arange(count + 1)
+            found: list[Steps] = []
+            for stage in self.stages:
+                if not stage.reads:
+                    found.append(-(-steps * stage.rows // self.pace))
+                    continue
+                each = [read.rows.available(found[self._made[read.value]]) for read in stage.reads]
+                found.append(np.minimum.reduce(each) * (steps > 0))
+            done = max(int(np.searchsorted(made, last)) for made, last in zip(found, lasts, strict=True))
+            if done <= count:
+                return [made[: done + 1] for made in found]
+            count *= 2
+
+    def rings(self) -> list[Ring]:
+        """Of each value that another stage reads, in order."""
+        progress = [np.minimum(made, stage.rows) for made, stage in zip(self.progress(), self.stages, strict=True)]
+        readers: dict[SSAValue, list[tuple[int, Read]]] = {}
+        for number, stage in enumerate(self.stages):
+            for read in stage.reads:
+                readers.setdefault(read.value, []).append((number, read))
+        rings: list[Ring] = []
+        for value, stage in self._made.items():
+            if value in readers:
+                assert isinstance(value, OpResult)
+                made = progress[stage]
+                first = np.minimum.reduce(
+                    [made, *(read.rows.first(progress[number]) for number, read in readers[value])]
+                )
+                rows, kept = int((made[1:] - first[:-1]).max()), made - first
+                moved = int((kept[1:] * (np.diff(first) > 0)).sum())
+                rings.append(Ring(value, stage, tuple(readers[value]), rows, moved, not kept.any()))
+        return rings
+
+    def scratch(self) -> list[TensorType]:
+        """The types of all scratch buffers: those of rings, then those of anchors."""
+        inner = [result for stage in self.stages for result in inner_scratch(stage.group)]
+        return [*Buffers.of(self.rings()).types, *(TensorType(element_type_of(x), shape_of(x)) for x in inner)]
