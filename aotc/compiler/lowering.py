@@ -195,6 +195,7 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     store.most_computed, store.most_folded = options.max_constants, options.max_folded
     values: Mapping[str, Array] = {}
     if tflite.content_of(source) is not None:
+        own = LAST
         _require_fixed(options)
         is_real = options.requantize in ("exact", "fixed")
         model = tflite.load_model(source)
@@ -204,6 +205,7 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
             why, fix = "the workspace of bytecode lives as long as a call", "compile to code"
             raise UsageError("option-conflict", "bytecode of a .tflite model with variables", why, fix)
     else:
+        own = FIRST
         if options.requantize == "tflite":
             why, fix = "its quantised operators have no integer multipliers", "use fixed, which rounds as TFLite"
             raise UsageError("option-conflict", "--requantize tflite with an ONNX model", why, fix)
@@ -212,7 +214,6 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
         dims, shapes = dict(options.dims), dict(options.input_shapes)
         module = onnx.import_model(model, ctx, dims=dims, input_shapes=shapes, name=name, max_nodes=options.max_nodes)
     mark_states(module, options.state, values, store)
-    own = LAST if tflite.content_of(source) is not None else FIRST
     mark_layouts(module, options, own)
     if rows := pipeline_of(PHASES[0], options):
         PassRunner(ctx, verify_each=options.verify_each).run("import", rows, module, verified=True)

@@ -65,8 +65,9 @@ def test_json_of_every_command(tmp_path: Path, capsys: Capture) -> None:
     assert said["cache"] == {"directory": None, "models": 0, "bytes": 0}
     help_of = aotc(capsys, "--help").stdout.partition("COMMAND\n")[2].partition("options:")[0]
     commands = [line.split()[0] for line in help_of.splitlines() if line.startswith("    ") and line[4] != " "]
-    assert {*shown, "compile", "plan", "bench", "tune"} == {*commands}
-    assert all("--json" in aotc(capsys, command, "--help").stdout for command in ("compile", "plan", "bench", "tune"))
+    long = ("compile", "plan", "bench", "tune", "quantize", "evaluate")
+    assert {*shown, *long} == {*commands}
+    assert all("--json" in aotc(capsys, command, "--help").stdout for command in long)
 
 
 def test_verify_without_a_kernel_of_onnxruntime_asks_the_onnx_package(tmp_path: Path, capsys: Capture) -> None:
