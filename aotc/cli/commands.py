@@ -101,7 +101,9 @@ def plan_command(arguments: argparse.Namespace) -> int:
         info = lower(arguments.model, options_from(arguments), report).info()
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return _answer(arguments, asdict(info.plan) | sizes, plan_lines(info.plan, sizes, width))
+    folded = {"folded_channels": [asdict(each) for each in info.folded_channels]}
+    lines = plan_lines(info.plan, sizes, width, info.folded_channels)
+    return _answer(arguments, asdict(info.plan) | sizes | folded, lines)
 
 
 def check_command(arguments: argparse.Namespace) -> int:

@@ -146,6 +146,7 @@ def _verify(sub: argparse.ArgumentParser) -> None:
 def _plan(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", metavar="MODEL.onnx")
     shared.add_compile_options(sub)
+    shared.add_options(sub, "ram", title="budgets", about="In bytes, or 16K, 1M.")
 
 
 def _check(sub: argparse.ArgumentParser) -> None:

@@ -139,7 +139,7 @@ def _plan(artifact: Artifact) -> str:
 
     info = from_json(artifact.text())
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
-    return _lines(plan_lines(info.plan, sizes, None))
+    return _lines(plan_lines(info.plan, sizes, None, info.folded_channels))
 
 
 # --- machine code ----------------------------------------------------------------------------------------------------

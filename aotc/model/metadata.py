@@ -127,7 +127,7 @@ class ConstantInfo:
 
 @dataclass(frozen=True)
 class BufferInfo:
-    """One planned buffer: bytes, offset in the arena, first and last step it lives in (inclusive), nodes."""
+    """One planned buffer: bytes, offset in the arena, first and last task it lives in (inclusive), nodes."""
 
     name: str
     offset: int
@@ -137,6 +137,61 @@ class BufferInfo:
     nodes: tuple[str, ...]
     kept: bool = False
     """Whether it is a state, which the workspace keeps from one call to the next."""
+    output: str = ""
+    """The output of the model in whose memory it is, the caller's; empty: it is in the arena."""
+
+
+@dataclass(frozen=True)
+class ValueInfo:
+    """A value that tasks write and read: the number of its buffer, of those in the arena, then those in outputs; its
+    bytes. Values of one buffer are there one after the other."""
+
+    buffer: int
+    size: int
+
+
+@dataclass(frozen=True)
+class AccessInfo:
+    """The bytes from `start` to before `end` of a value, by number, which a task may read or write."""
+
+    value: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """The bytes of values that a task reads, and then writes, in the order of the kernel's arguments."""
+
+    reads: tuple[AccessInfo, ...] = ()
+    writes: tuple[AccessInfo, ...] = ()
+    in_place: tuple[int, ...] = ()
+    """The numbers among `writes` of those that are written over what the task reads, element by element."""
+    kind: str = "call"
+    """A "call" of a kernel; "if" or "loop", whose conditions it reads; "load" of what ends a region."""
+    regions: tuple[int, ...] = ()
+    """Of "if" and "loop", how many of the tasks that follow each region has."""
+
+
+@dataclass(frozen=True)
+class RingInfo:
+    """A ring of rows in the place of a whole tensor: the node that computes it, rows in memory and in all, bytes of
+    one, and its buffer, which rings have together whose rows are never there at the same time."""
+
+    node: str
+    rows: int
+    of: int
+    row_bytes: int
+    buffer: str
+
+
+@dataclass(frozen=True)
+class RollInfo:
+    """Layers that one task computes together row by row: the last node of each, and the rings between them."""
+
+    task: int
+    layers: tuple[str, ...]
+    rings: tuple[RingInfo, ...]
 
 
 @dataclass(frozen=True)
@@ -148,7 +203,15 @@ class PlanInfo:
     optimal: bool
     alignment: int
     order: tuple[str, ...]
+    """The nodes of each task."""
     buffers: tuple[BufferInfo, ...]
+    reordered: bool = False
+    """Whether tasks are in another order than in the model, which takes less memory."""
+    outputs: tuple[BufferInfo, ...] = ()
+    """Buffers in the memory of outputs that is the caller's: these, and before them what has room there."""
+    values: tuple[ValueInfo, ...] = ()
+    tasks: tuple[TaskInfo, ...] = ()
+    rolls: tuple[RollInfo, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -276,13 +339,21 @@ _UNSAID = {
     "folded_channels": (),
     "form": "",
     "in_floats": (),
+    "in_place": (),
     "kept": False,
+    "kind": "call",
     "labels": (),
     "layout": "",
     "origin": None,
+    "output": "",
+    "reads": (),
+    "regions": (),
+    "reordered": False,
+    "rolls": (),
     "states": (),
     "threads": 1,
     "weight_offsets": (),
+    "writes": (),
 }
 """Members that JSON has only where they are not these."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from aotc.model.metadata import PlanInfo
+from aotc.model.metadata import FoldedChannels, PlanInfo
 
 LONGEST_NAME = 28
 """Characters of a node's name that are shown where there is not room for all of it."""
@@ -31,8 +31,11 @@ def listed(names: Sequence[str], width: int) -> str:
     return ""
 
 
-def plan_lines(plan: PlanInfo, sizes: Mapping[str, int], width: int | None) -> list[str]:
-    """The buffers in the order of the plan, then totals; lines of `width` characters, or as long as they are."""
+def plan_lines(
+    plan: PlanInfo, sizes: Mapping[str, int], width: int | None, folded: Sequence[FoldedChannels] = ()
+) -> list[str]:
+    """The buffers in the order of the plan, by what means they take so little, channels that are `folded` among them,
+    then totals; lines of `width` characters, or as long as they are."""
     rows = [
         (
             buffer.name if width is None else shortened(buffer.name, 20),
@@ -42,7 +45,7 @@ def plan_lines(plan: PlanInfo, sizes: Mapping[str, int], width: int | None) -> l
         )
         for buffer in plan.buffers
     ]
-    head = ("buffer", "offset", "bytes", "steps")
+    head = ("buffer", "offset", "bytes", "tasks")
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(4)]
     lines: list[str] = []
     for row, names in zip((head, *rows), (("nodes",), *(buffer.nodes for buffer in plan.buffers)), strict=True):
@@ -53,7 +56,31 @@ def plan_lines(plan: PlanInfo, sizes: Mapping[str, int], width: int | None) -> l
         start = "  ".join((first, *numbers))
         room = None if width is None else max(width - len(start) - 2, 8)
         lines.append(f"{start}  {', '.join(names) if room is None else listed(names, room)}".rstrip())
+    means = (*_means(plan), *(f"not computed: {each.channels} of {each.of} channels of {each.node}" for each in folded))
+    lines += means if width is None else [shortened(line, width) for line in means]
     verdict = "optimal" if plan.optimal else f"lower bound {plan.lower_bound_bytes:,}"
     lines.append(f"arena {plan.peak_bytes:,} bytes ({verdict}, alignment {plan.alignment})")
     lines.append(", ".join(f"{name.removesuffix('_bytes')} {size:,} bytes" for name, size in sizes.items()))
     return lines
+
+
+def _means(plan: PlanInfo) -> Iterator[str]:
+    """By what means buffers take less memory than one each for all values."""
+    for roll in plan.rolls:
+        size = sum(ring.rows * ring.row_bytes for ring in roll.rings)
+        yield f"row by row: {len(roll.layers)} layers in task {roll.task}, rings of {size:,} bytes"
+        for ring in roll.rings:
+            rows = f"{ring.rows} of {ring.of} rows of {ring.row_bytes:,} bytes"
+            yield f"  {rows} of {ring.node}, in the buffer {ring.buffer}"
+    buffers = (*plan.buffers, *plan.outputs)
+    for number, task in enumerate(plan.tasks):
+        for place in task.in_place:
+            name = buffers[plan.values[task.writes[place].value].buffer].name
+            yield f"in place: task {number}, in the buffer {name}"
+    for each in plan.outputs:
+        if each.name != each.output:
+            yield f"in the memory of {each.output}: {each.name}, {each.size:,} bytes, tasks {each.first}-{each.last}"
+    if (total := sum(each.size for each in plan.buffers)) > plan.peak_bytes:
+        yield f"shared memory: {len(plan.buffers)} buffers of {total:,} bytes in {plan.peak_bytes:,}"
+    if plan.reordered:
+        yield "order: not that of the model, which takes more memory"

@@ -24,14 +24,17 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from aotc.dialects.aot.contract import RINGS, RowRing
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.compound.rolled import RolledOp
-from aotc.dialects.graph.interfaces import ShapeError, is_view, viewed_whole
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, is_view, viewed_whole
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.dialects.graph.structure import FusedOp, YieldOp
 from aotc.model.locations import fuse_locations
 from aotc.passes.fuse.groups import in_order, sort_operations
 from aotc.passes.kernel.rolling.group_rows import anchor_of
+from aotc.passes.kernel.rolling.rings import Buffers
 from aotc.passes.kernel.rolling.stages import ROLL, Rolling
 
 
@@ -76,10 +79,12 @@ def _roll(groups: Sequence[FusedOp]) -> None:
         block.add_op(group.clone(inside))
     block.add_op(YieldOp([inside[value] for value in outputs]))
     try:
-        scratch = Rolling(block.ops).scratch()
+        rolling = Rolling(block.ops)
+        scratch = rolling.scratch()
     except ShapeError as error:
         raise PassFailedException(f"groups do not roll together: {error}") from error
     rolled = RolledOp.of(list(inputs), Region(block), scratch)
+    RINGS.set(rolled, _rings(rolling))
     rolled.location = fuse_locations(group.location for group in groups)
     anchors = (anchor_of(group) for group in groups)
     schedules = [
@@ -95,6 +100,21 @@ def _roll(groups: Sequence[FusedOp]) -> None:
         for result in group.results:
             _erase_views(result)
         Rewriter.erase_op(group)
+
+
+def _rings(rolling: Rolling) -> Sequence[RowRing]:
+    """The rings between groups, for the memory plan."""
+    buffers = Buffers.of(rolling.rings())
+    return [
+        RowRing(
+            ring.stage,
+            ring.rows,
+            rolling.stages[ring.stage].rows,
+            ring.length * byte_width(element_type_of(ring.value)),
+            number,
+        )
+        for ring, number in zip(buffers.rings, buffers.numbers, strict=True)
+    ]
 
 
 def _is_needed(value: SSAValue, groups: set[FusedOp]) -> bool:

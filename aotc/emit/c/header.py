@@ -99,7 +99,9 @@ def _model_macros(prefix: str, info: ModelInfo) -> str:
     if info.states:
         macros["NUM_STATES"] = str(len(info.states))
     offset = ", OFFSET from the start of the workspace" if info.io == "workspace" or info.states else ""
-    return f"/* SIZE and ALIGNMENT are in bytes, LENGTH in elements{offset}. */\n" + _defines(prefix, macros)
+    layers = sum(len(roll.layers) for roll in info.plan.rolls)
+    rolled = f"\n * For little RAM {layers} layers are computed row by row, which NAME.json lists." if layers else ""
+    return f"/* SIZE and ALIGNMENT are in bytes, LENGTH in elements{offset}.{rolled} */\n" + _defines(prefix, macros)
 
 
 def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) -> str:

@@ -135,6 +135,22 @@ SCHEDULE: Final = "aot.schedule"
 
 # --- operations in kernels -------------------------------------------------------------------------------------------
 
+
+@dataclass(frozen=True)
+class RowRing:
+    """A ring of rows: which group gives them, how many there are in memory and in all, bytes from one to the next, and
+    which scratch buffer has them."""
+
+    stage: int
+    rows: int
+    of: int
+    row_bytes: int
+    buffer: int
+
+
+RINGS: Final = Field[Sequence[RowRing]]("aot.rings")
+"""On a `graph.rolled`, from `fuse` on: its rings, which the memory plan reports."""
+
 NONPOSITIVE: Final = Mark("aot.nonpositive")
 """On a `math.exp` in `loops`: its operand is at most 0, and its result may be 0 instead of a subnormal number."""
 

@@ -11,7 +11,16 @@ import prefork
 import pytest
 
 import aotc
-from aotc.model.metadata import BufferInfo, PlanInfo
+from aotc.model.metadata import (
+    AccessInfo,
+    BufferInfo,
+    FoldedChannels,
+    PlanInfo,
+    RingInfo,
+    RollInfo,
+    TaskInfo,
+    ValueInfo,
+)
 from aotc.model.plan_table import listed, plan_lines, shortened
 
 MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
@@ -47,6 +56,24 @@ def test_the_plan_fits(width: int) -> None:
         "workspace 1 bytes, weights 2 bytes, io 3 bytes",
     ]
     assert f"{LONG}, {LONG}" in "\n".join(plan_lines(plan, {}, None))
+
+
+def test_every_means_is_said() -> None:
+    buffers = BufferInfo("a", 0, 64, 0, 1, ("Conv_0",)), BufferInfo("ring", 64, 96, 0, 0, ("Conv_0",))
+    outputs = BufferInfo("b", 0, 16, 1, 2, (), output="y"), BufferInfo("y", 0, 16, 2, 2, (), output="y")
+    values = tuple(ValueInfo(number, 16) for number in (0, 1, 2, 3))
+    task = TaskInfo((AccessInfo(0, 0, 16),), (AccessInfo(2, 0, 16),), (0,))
+    roll = RollInfo(0, ("Conv_0", "Conv_1"), (RingInfo("Conv_0", 3, 48, 32, "ring"),))
+    plan = PlanInfo(128, 128, True, 16, ("", "", ""), buffers, True, outputs, values, (TaskInfo(), task), (roll,))
+    assert plan_lines(plan, {}, None, [FoldedChannels("Conv_1", 2, 8)])[3:-2] == [
+        "row by row: 2 layers in task 0, rings of 96 bytes",
+        "  3 of 48 rows of 32 bytes of Conv_0, in the buffer ring",
+        "in place: task 1, in the buffer b",
+        "in the memory of y: b, 16 bytes, tasks 1-2",
+        "shared memory: 2 buffers of 160 bytes in 128",
+        "order: not that of the model, which takes more memory",
+        "not computed: 2 of 8 channels of Conv_1",
+    ]
 
 
 def on_a_terminal(*arguments: str | Path) -> tuple[str, str]:

@@ -4,7 +4,8 @@
 // of four bytes; one of a row needs one. What is read elsewhere is a result, too.
 
 // CHECK-LABEL: func.func @chain
-// CHECK:         [[R:%.*]], {{%.*}}, {{%.*}}, {{%.*}} = graph.rolled ({{%.*}} = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>, tensor<1x1x6x5x3xi8>, tensor<16xi8>, tensor<48xi8>) {
+// CHECK:         [[R:%.*]], {{%.*}}, {{%.*}}, {{%.*}} = graph.rolled ({{%.*}} = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>, tensor<1x1x6x5x3xi8>, tensor<16xi8>, tensor<48xi8>)
+// CHECK-SAME:      attributes {aot.rings = [{stage = 0 : i64, rows = 1 : i64, of = 8 : i64, row_bytes = 16 : i64, buffer = 0 : i64}, {stage = 1 : i64, rows = 3 : i64, of = 8 : i64, row_bytes = 16 : i64, buffer = 1 : i64}]} {
 // CHECK:           [[A:%.*]] = graph.fused
 // CHECK:           [[B:%.*]] = graph.fused ({{%.*}} = [[A]] :
 // CHECK:           [[C:%.*]] = graph.fused ({{%.*}} = [[B]] :

@@ -79,7 +79,11 @@ builtin.module attributes {aot.name = "m"} {
   // PLAN-SAME:   buffers = [{name = "Neg_0", offset = 0 : i64, size = 16 : i64, first = 1 : i64, last = 2 : i64, nodes = ["Neg_0"]},
   // PLAN-SAME:   {name = "Small_7", offset = 0 : i64, size = 1 : i64, first = 5 : i64, last = 9 : i64, nodes = ["Small_5", "Small_7"]},
   // PLAN-SAME:   {name = "Scan_12", offset = 16 : i64, size = 8 : i64, first = 11 : i64, last = 12 : i64, nodes = ["Scan_12"]},
-  // PLAN-SAME:   {name = "Number_9", offset = 0 : i64, size = 16 : i64, first = 12 : i64, last = 13 : i64, nodes = ["Number_9", "Neg_10"]}]}
+  // PLAN-SAME:   {name = "Number_9", offset = 0 : i64, size = 16 : i64, first = 12 : i64, last = 13 : i64, nodes = ["Number_9", "Neg_10"]}],
+  // PLAN-SAME:   outputs = [{name = "Back_2", offset = 0 : i64, size = 16 : i64, first = 0 : i64, last = 4 : i64, nodes = ["Back_1", "Back_2"], output = "y"}, {name = "y",
+  // PLAN-SAME:   tasks = [{kind = "if", regions = array<i64: 2, 1>},
+  // PLAN-SAME:   {kind = "loop", regions = array<i64: 1, 2>},
+  // PLAN-SAME:   {kind = "loop", regions = array<i64: 4>},
   func.func @main(%c: tensor<1xi1> {aot.name = "c"}, %n: tensor<i64> {aot.name = "n"}, %x: tensor<4xf32> {aot.name = "x"}, %s: tensor<3x4xf32> {aot.name = "s"}) -> (tensor<4xf32> {aot.name = "y"}, tensor<3x4xf32> {aot.name = "z"}) attributes {aot.entry} {
     %r = graph.if %c, %x : (tensor<1xi1>, tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%a: tensor<4xf32>):

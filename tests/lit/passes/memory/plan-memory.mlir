@@ -6,7 +6,13 @@
 // CHECK:       builtin.module attributes {aot.plan = {peak_bytes = 260 : i64, lower_bound_bytes = 260 : i64, optimal = true, alignment = 16 : i64,
 // CHECK-SAME:    order = ["Conv_0", "Relu_1+Clip_2", "Gemm_3", "Softmax_4"],
 // CHECK-SAME:    buffers = [{name = "Conv_0", offset = 0 : i64, size = 256 : i64, first = 0 : i64, last = 2 : i64, nodes = ["Conv_0", "Relu_1", "Clip_2"]},
-// CHECK-SAME:               {name = "Gemm_3", offset = 256 : i64, size = 4 : i64, first = 2 : i64, last = 3 : i64, nodes = ["Gemm_3"]}]}} {
+// CHECK-SAME:               {name = "Gemm_3", offset = 256 : i64, size = 4 : i64, first = 2 : i64, last = 3 : i64, nodes = ["Gemm_3"]}],
+// CHECK-SAME:    outputs = [{name = "", offset = 0 : i64, size = 32 : i64, first = 3 : i64, last = 3 : i64, nodes = ["Softmax_4"]}],
+// CHECK-SAME:    values = [{buffer = 0 : i64, size = 256 : i64}, {buffer = 0 : i64, size = 256 : i64}, {buffer = 1 : i64, size = 4 : i64}, {buffer = 2 : i64, size = 32 : i64}],
+// CHECK-SAME:    tasks = [{writes = [{value = 0 : i64, start = 0 : i64, end = 256 : i64}]},
+// CHECK-SAME:             {reads = [{value = 0 : i64, start = 0 : i64, end = 256 : i64}], writes = [{value = 1 : i64, start = 0 : i64, end = 256 : i64}], in_place = array<i64: 0>},
+// CHECK-SAME:             {reads = [{value = 1 : i64, start = 0 : i64, end = 256 : i64}], writes = [{value = 2 : i64, start = 0 : i64, end = 4 : i64}]},
+// CHECK-SAME:             {reads = [{value = 2 : i64, start = 0 : i64, end = 4 : i64}], writes = [{value = 3 : i64, start = 0 : i64, end = 32 : i64}]}]}} {
 // CHECK:         func.func private @conv(%{{.*}}: memref<64xf32>, %{{.*}}: memref<64xf32>) attributes
 // CHECK:         func.func private @relu(%{{.*}}: memref<64xf32> {aot.may_alias}, %{{.*}}: memref<64xf32> {aot.may_alias}) attributes
 // CHECK:         func.func private @gemm(%{{.*}}: memref<8x8xf32>, %{{.*}}: memref<1xf32>) attributes

@@ -12,7 +12,8 @@ from xdsl.utils.exceptions import PassFailedException
 from aotc.compiler.lowering import new_context
 from aotc.dialects.aot.contract import Io
 from aotc.passes.memory.bufferize import BufferizePass
-from aotc.passes.memory.plan_memory import PlanMemoryPass, _Block  # pyright: ignore[reportPrivateUsage]
+from aotc.passes.memory.entry_program import EntryBlock
+from aotc.passes.memory.planner.plan import plan_memory
 from aotc.passes.memory.planner.program import Access, Program, Role, Storage
 
 KERNELS = """
@@ -69,8 +70,8 @@ def _program(body: str) -> Program:
     )
     module = _module(f"{KERNELS}func.func @main() attributes {{aot.entry}} {{\n{head}{body}\nfunc.return\n}}")
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    block = _Block(functions["main"].body.block, functions)
-    block.read(PlanMemoryPass(order="given"))
+    block = EntryBlock(functions["main"].body.block, functions)
+    block.read(lambda program: plan_memory(program, schedule="given"))
     return block.program
 
 
@@ -145,7 +146,7 @@ def test_control_flow_that_writes_stays_though_nothing_reads_its_result() -> Non
 )
 def test_tensors_of_the_entry_have_an_owner(io: Io, inside: bool, role: Role, from_start: bool, to_end: bool) -> None:
     argument = Block(arg_types=[MemRefType(f32, [12])]).args[0]
-    block = _Block(Block(), {})
+    block = EntryBlock(Block(), {})
     block.add_tensor(argument, io, inside=inside)
     assert block.storages == [Storage(48, role, "f32", from_start, to_end)]
 
