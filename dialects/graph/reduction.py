@@ -18,6 +18,7 @@ from aotc.dialects.builder import Builder, Comparison, Number, Reader, Scalar, W
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.gradual import GradualOp, Slices
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.properties import bool_prop, int_prop
@@ -99,7 +100,7 @@ class RowwiseOp(LoopNestOp, ABC):
 
 
 @irdl_op_definition
-class ReduceOp(RowwiseOp, MonoidOp, ParallelOp):
+class ReduceOp(RowwiseOp, MonoidOp, GradualOp):
     """The `kind` (sum mean prod max min) of x over `axes`, in index order; f16 and bf16 accumulate in f32.
 
     Of no elements: 0, 1, or the extreme of the type; the mean is 0. Integer means truncate.
@@ -120,13 +121,40 @@ class ReduceOp(RowwiseOp, MonoidOp, ParallelOp):
         return [TensorType(element_type_of(self.x), shape)]
 
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
-        shape, axes, monoid = shape_of(self.x), self.along(), self.monoid()
-        kind, outer = element_type_of(self.x), outer_index(index, axes, self.keepdims)
+        bounds = [(0, shape_of(self.x)[axis]) for axis in self.along()]
+        found = b.reduce(bounds, self.start(b), lambda inner, carried: self._step(b, index, inner, reads, carried))
+        return self.total(b, index, reads, found)
 
-        def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            return [monoid.combine(b, carried[0], reads[0](merge_index(len(shape), axes, inner, outer)))]
+    def _step(
+        self, b: Builder, index: Sequence[Scalar], inner: list[Scalar], reads: Sequence[Reader], carried: list[Scalar]
+    ) -> list[Scalar]:
+        axes = self.along()
+        at = merge_index(len(shape_of(self.x)), axes, inner, outer_index(index, axes, self.keepdims))
+        return [self.monoid().combine(b, carried[0], reads[0](at))]
 
-        (total,) = b.reduce([(0, shape[axis]) for axis in axes], [b.const(monoid.neutral(kind), kind)], step)
+    def slices(self) -> Slices | None:
+        """Along the first axis of more than one position that is reduced."""
+        shape = shape_of(self.x)
+        axis = next((axis for axis in self.along() if shape[axis] > 1), None)
+        return None if axis is None else Slices(axis, 0, 1, shape[axis])
+
+    def start(self, b: Builder) -> list[Scalar]:
+        kind = element_type_of(self.x)
+        return [b.const(self.monoid().neutral(kind), kind)]
+
+    def after(
+        self, b: Builder, index: Sequence[Scalar], number: Scalar, reads: Sequence[Reader], partial: list[Scalar]
+    ) -> list[Scalar]:
+        slices = self.slices()
+        assert slices is not None, "there are slices"
+        place = self.along().index(slices.axis)
+        bounds = [(0, shape_of(self.x)[axis]) for axis in self.along() if axis != slices.axis]
+        return b.reduce(
+            bounds, partial, lambda i, now: self._step(b, index, [*i[:place], number, *i[place:]], reads, now)
+        )
+
+    def total(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader], partial: list[Scalar]) -> Scalar:
+        (total,) = partial
         return total / self.count() if self.kind.data == "mean" else total
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:

@@ -41,10 +41,9 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, FusedOp
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
-from aotc.passes.kernel.rolling.group_rows import inner_scratch, row_maps
-from aotc.passes.kernel.rolling.rings import Buffers, Ring
+from aotc.passes.kernel.rolling.group_rows import GroupRows, inner_scratch
+from aotc.passes.kernel.rolling.rings import Buffers, Ring, type_bytes
 from aotc.passes.kernel.rolling.stages import ROLL, Rolling
-from aotc.passes.kernel.row_map import RowMaps
 
 _ALIGNMENT = 16
 """Buffers begin at multiples of this many bytes."""
@@ -147,7 +146,7 @@ class _Program:
                     continue
                 rings = rolling.rings()
                 size = sum(map(_aligned, Buffers.of(rings).bytes))
-                size += sum(_aligned(bytes_of(each)) for stage in rolling.stages for each in inner_scratch(stage.group))
+                size += sum(_aligned(type_bytes(each)) for stage in rolling.stages for each in stage.scratch())
                 if size > most:
                     break
                 found[start, stop] = _Part(size + self._whole(start, stop), _cost(rolling, rings))
@@ -205,9 +204,9 @@ def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:
     return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * sum(stage.rows for stage in rolling.stages)
 
 
-def _rows_or_none(op: Operation) -> RowMaps | None:
+def _rows_or_none(op: Operation) -> GroupRows | None:
     try:
-        return row_maps(op) if isinstance(op, FusedOp) else None
+        return GroupRows.of(op) if isinstance(op, FusedOp) else None
     except ShapeError:
         return None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -43,7 +42,3 @@ class RowMap(ABC):
     @abstractmethod
     def first_at(self, b: LoopBuilder, rows: Scalar) -> Scalar:
         """As `first`, where kernels run."""
-
-
-RowMaps: TypeAlias = Sequence[tuple[RowMap | None, ...]]
-"""For each operand of a group the ways in which it reads rows for one of its results; None: any rows."""

@@ -29,9 +29,9 @@ class RolledOp(AnchorOp):
     """The values that the region yields, computed by its groups, some rows at a time.
 
     The region sees only its arguments, which are the inputs, and has groups and views between them. The results behind
-    those values are scratch buffers: for each value that a later group reads a ring [rows, elements of a row], then
-    those of the anchors in groups, in order. Which rows a group reads is known to kernel strategies: who makes the
-    operation gives the types of the buffers.
+    those values are scratch buffers: those with rings of the values that later groups read, then for each group, in
+    order, partial results of a reduction and the buffers of its anchor. Which rows a group reads is known to kernel
+    strategies: who makes the operation gives the types of the buffers.
     """
 
     name = "graph.rolled"

@@ -99,6 +99,10 @@ class Layout:
         if self.tight and digits != [mode for mode in self.modes if mode.dim == dim]:
             raise ShapeError(f"the digits of dimension {dim} do not lie within its blocks, as in a tight layout")
 
+    def axis_of(self, dim: int) -> int | None:
+        """The axis that a dimension is alone and as a whole; None: there is none."""
+        return self.axes.index(whole) if (whole := (Mode(dim),)) in self.axes else None
+
     def block(self, dim: int) -> int:
         """The elements of a block of a dimension."""
         return math.prod(mode.extent for mode in self._of(dim) if mode.extent is not None)

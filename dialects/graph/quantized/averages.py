@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i32, i64
 from xdsl.ir import Attribute
@@ -74,23 +74,49 @@ class FixedAveragePoolOp(WindowOp, ClampedOp):
         return [carried[0] + (b.cast(value, i32) - self.x_zero_point)]
 
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
-        windows, end = self.windows(), 2 + self.rank
-        position = index[2:end]
-        bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
+        bounds = self.bounds(b, index)
 
         def integer(taps: Sequence[Scalar]) -> Scalar:
-            sources = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
-            return b.cast(reads[0]([*index[:2], *sources, *index[end:]]), i32) - self.x_zero_point
+            return b.cast(reads[0](self.source(index, taps)), i32) - self.x_zero_point
 
-        total = b.sum(bounds, self.initial(b)[0], integer)
-        row = self._row(b, position)
+        def floats() -> Scalar:
+            return b.reduce(bounds, [b.const(0, i64)], lambda taps, sums: [self._added(b, sums[0], integer(taps))])[0]
+
+        return self._decided(b, index, reads, b.sum(bounds, self.initial(b)[0], integer), floats)
+
+    def start(self, b: Builder) -> list[Scalar]:
+        return [b.const(0, i32), b.const(0, i64)]
+
+    def after(
+        self, b: Builder, index: Sequence[Scalar], number: Scalar, reads: Sequence[Reader], partial: list[Scalar]
+    ) -> list[Scalar]:
+        """The sum of integers, and that of floats: whether this is needed is known at the end."""
+
+        def step(taps: list[Scalar], now: list[Scalar]) -> list[Scalar]:
+            integer = b.cast(reads[0](self.source(index, taps)), i32) - self.x_zero_point
+            return [now[0] + integer, self._added(b, now[1], integer)]
+
+        return self.reduced(b, index, number, partial, step)
+
+    def total(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader], partial: list[Scalar]) -> Scalar:
+        return self._decided(b, index, reads, partial[0], lambda: partial[1])
+
+    def _decided(
+        self,
+        b: Builder,
+        index: Sequence[Scalar],
+        reads: Sequence[Reader],
+        total: Scalar,
+        floats: Callable[[], Scalar],
+    ) -> Scalar:
+        """The mean for a sum of integers; `floats` is called for that of floats where it decides."""
+        row = self._row(b, index[2 : 2 + self.rank])
         fraction, guard = self.fraction, self.guard
         scaled = total * reads[1]([row]) + ((2 * self.zero_point + 1 << fraction - 1) + guard)
         above = b.shift_right(scaled, b.const(fraction, i32))
 
         def decided() -> list[Scalar]:
-            total = b.const(0, i64)
-            (total,) = b.reduce(bounds, [total], lambda taps, sums: [self._added(b, sums[0], integer(taps))])
+            total = floats()
             low, high = self.low, self.high
             level = b.min(b.max(above, low + 1), high) - (low + 1)
             distance = b.cast(total, i32) - reads[2]([row, b.cast(level, row.dtype)])

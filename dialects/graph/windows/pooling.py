@@ -17,15 +17,16 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Number, Reader, Scalar
 from aotc.dialects.graph.checks import expect, expect_within
+from aotc.dialects.graph.gradual import GradualOp, Slices
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.reduction import least
-from aotc.dialects.graph.shapes import linearize
+from aotc.dialects.graph.shapes import ceil_div, linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.properties import int_prop, opt_bool_prop, opt_int_prop
 
 
-class WindowOp(WindowedOp, ABC):
+class WindowOp(WindowedOp, GradualOp, ABC):
     """One result element per window position; `ceil` admits a last, incomplete window."""
 
     x = operand_def(TensorType)
@@ -90,20 +91,69 @@ class WindowOp(WindowedOp, ABC):
         return high - low if window.never_empty else b.max(high - low, 1)
 
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
-        windows, end = self.windows(), 2 + self.rank
-        position = index[2:end]
+        bounds = self.bounds(b, index)
+        return WindowOp.total(
+            self, b, index, reads, b.reduce(bounds, self.initial(b), lambda i, c: self._step(b, index, i, reads, c))
+        )
 
-        def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            sources = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
-            source = [*index[:2], *sources, *index[end:]]
-            return self.combine(b, source, reads[0](source), carried)
+    def bounds(self, b: Builder, index: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
+        """The taps along each spatial axis that the element at `index` reduces."""
+        return [w.taps(b, p) for w, p in zip(self.windows(), index[2 : 2 + self.rank], strict=True)]
 
+    def source(self, index: Sequence[Scalar], taps: Sequence[Scalar]) -> list[Scalar]:
+        """The index in x that taps see for the element at `index`."""
+        end = 2 + self.rank
+        sources = (w.source(p, tap) for w, p, tap in zip(self.windows(), index[2:end], taps, strict=True))
+        return [*index[:2], *sources, *index[end:]]
+
+    def _step(
+        self, b: Builder, index: Sequence[Scalar], taps: list[Scalar], reads: Sequence[Reader], carried: list[Scalar]
+    ) -> list[Scalar]:
+        source = self.source(index, taps)
+        return self.combine(b, source, reads[0](source), carried)
+
+    # Slice after slice
+
+    def slices(self) -> Slices | None:
+        """Along the first spatial axis of more than one position, where the result has one."""
+        found = next(((axis, window) for axis, window in enumerate(self.windows()) if window.extent > 1), None)
+        if found is None or found[1].positions > 1:
+            return None
+        axis, window = found
+        low = ceil_div(max(window.before, 0), window.dilation)
+        count = min(ceil_div(window.extent + window.before, window.dilation), window.size) - low
+        return Slices(2 + axis, low * window.dilation - window.before, window.dilation, count) if count > 0 else None
+
+    def start(self, b: Builder) -> list[Scalar]:
+        return self.initial(b)
+
+    def after(
+        self, b: Builder, index: Sequence[Scalar], number: Scalar, reads: Sequence[Reader], partial: list[Scalar]
+    ) -> list[Scalar]:
+        return self.reduced(b, index, number, partial, lambda taps, now: self._step(b, index, taps, reads, now))
+
+    def reduced(
+        self,
+        b: Builder,
+        index: Sequence[Scalar],
+        number: Scalar,
+        partial: list[Scalar],
+        step: Callable[[list[Scalar], list[Scalar]], list[Scalar]],
+    ) -> list[Scalar]:
+        """The values that a reduction by `step` of taps carries after the slice with a number."""
+        slices = self.slices()
+        assert slices is not None, "there are slices"
+        axis, bounds = slices.axis - 2, self.bounds(b, index)
+        low, _ = bounds.pop(axis)
+        return b.reduce(bounds, partial, lambda i, now: step([*i[:axis], low + number, *i[axis:]], now))
+
+    def total(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader], partial: list[Scalar]) -> Scalar:
         def count() -> Scalar:
-            counts = [self.counted(b, w, p) for w, p in zip(windows, position, strict=True)]
+            position = index[2 : 2 + self.rank]
+            counts = [self.counted(b, w, p) for w, p in zip(self.windows(), position, strict=True)]
             return b.cast(product(b, counts), element_type_of(self.x))
 
-        bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
-        return self.finish(b, count, b.reduce(bounds, self.initial(b), step))
+        return self.finish(b, count, partial)
 
 
 def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:

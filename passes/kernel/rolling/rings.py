@@ -7,17 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, OpResult, SSAValue
 
+from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.row_map import RowMap
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
+from aotc.passes.kernel.row_map import RowMap, Steps
 from aotc.passes.kernel.spatial_tiling import row_axis
 
 _UNIT = 4
 """Rows begin at multiples of this many bytes: they are moved as words."""
+
+
+def type_bytes(kind: TensorType) -> int:
+    """The size in memory of a tensor of a type."""
+    return math.prod(kind.get_shape()) * byte_width(kind.element_type)
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,19 @@ class Read:
     value: SSAValue
     """The result."""
     rows: RowMap
+    last: int
+    """How many rows are computed of what reads them; then none are needed any more."""
+
+    def first(self, made: Steps) -> Steps:
+        """The first row that is still needed where so many are computed."""
+        return np.where(made < self.last, self.rows.first(made), self.rows.extent)
+
+    def first_at(self, b: LoopBuilder, made: Scalar) -> Scalar:
+        """As `first`, where kernels run."""
+        first, end = self.rows.first_at(b, made), np.array([self.last])
+        if int(self.rows.first(end)[0]) >= self.rows.extent:
+            return first
+        return b.select(b.compare("lt", made, self.last), first, b.index(self.rows.extent))
 
 
 @dataclass(frozen=True)
@@ -95,7 +116,7 @@ class Buffers:
     @property
     def bytes(self) -> list[int]:
         """Of each buffer."""
-        return [kind.get_shape()[0] * byte_width(kind.element_type) for kind in self.types]
+        return list(map(type_bytes, self.types))
 
 
 def _may_share(one: Ring, other: Ring) -> bool:

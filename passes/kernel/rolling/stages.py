@@ -7,6 +7,7 @@ from what those that it reads have, and the rings of rows are as long as the mos
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,11 +15,13 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from aotc.dialects.array_builder import ArrayBuilder
+from aotc.dialects.graph.gradual import GradualOp
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of, viewed_whole
 from aotc.dialects.graph.structure import FusedOp
-from aotc.passes.kernel.rolling.group_rows import inner_scratch, row_maps
+from aotc.passes.kernel.rolling.group_rows import GroupRows, gradual_anchor, inner_scratch
 from aotc.passes.kernel.rolling.rings import Buffers, Read, Ring
-from aotc.passes.kernel.row_map import RowMaps, Steps
+from aotc.passes.kernel.row_map import Steps
 from aotc.passes.kernel.spatial_tiling import row_axis
 
 ROLL = "roll"
@@ -30,6 +33,8 @@ class Stage:
     """A group that is computed row by row."""
 
     group: FusedOp
+    rows: int
+    """How many there are: of the results, or of what is reduced to them."""
     reads: tuple[Read, ...]
     """The rows that are read of groups of the same kernel."""
 
@@ -39,9 +44,21 @@ class Stage:
         return row_axis(shape_of(self.group.results[0]))
 
     @property
-    def rows(self) -> int:
-        """How many rows the results have."""
-        return shape_of(self.group.results[0])[self.axis]
+    def reduction(self) -> GradualOp | None:
+        """The anchor that reduces rows as they come."""
+        return gradual_anchor(self.group)
+
+    @property
+    def partial(self) -> list[TensorType]:
+        """Buffers for partial results: of each element one after the other."""
+        if (op := self.reduction) is None:
+            return []
+        return [TensorType(value.dtype, [math.prod(shape_of(op.result))]) for value in op.start(ArrayBuilder())]
+
+    def scratch(self) -> list[TensorType]:
+        """Its scratch buffers: those for partial results, then its anchor's."""
+        inner = inner_scratch(self.group)
+        return [*self.partial, *(TensorType(element_type_of(each), shape_of(each)) for each in inner)]
 
 
 class Rolling:
@@ -54,24 +71,24 @@ class Rolling:
         """The stages that compute values."""
         for op in ops:
             if isinstance(op, FusedOp):
-                self.add(op, row_maps(op))
+                self.add(op, GroupRows.of(op))
 
-    def add(self, group: FusedOp, maps: RowMaps) -> None:
+    def add(self, group: FusedOp, rows: GroupRows) -> None:
         """One more group, behind the others; raises ShapeError, which says why, where it cannot be computed row by
         row."""
         reads: list[Read] = []
-        for value, argument, each in zip(group.inputs, group.block.args, maps, strict=True):
+        for value, argument, each in zip(group.inputs, group.block.args, rows.maps, strict=True):
             root = viewed_whole(value)
             if root not in self._made:
                 continue
             shapes = [shape_of(some) for some in (argument, root)]
             extents = {shape[row_axis(shape)] for shape in shapes}
-            for rows in each:
-                if rows is None or rows.axis != row_axis(shapes[0]) or extents != {rows.extent}:
+            for found in each:
+                if found is None or found.axis != row_axis(shapes[0]) or extents != {found.extent}:
                     raise ShapeError(f"a group reads other rows than its own of {root.type}")
-                reads.append(Read(root, rows))
+                reads.append(Read(root, found, rows.count))
         self._made |= dict.fromkeys(group.results, len(self.stages))
-        self.stages.append(Stage(group, tuple(dict.fromkeys(reads))))
+        self.stages.append(Stage(group, rows.count, tuple(dict.fromkeys(reads))))
 
     def made_in(self, value: SSAValue) -> int:
         """The number of the stage that computes a value."""
@@ -112,15 +129,12 @@ class Rolling:
             if value in readers:
                 assert isinstance(value, OpResult)
                 made = progress[stage]
-                first = np.minimum.reduce(
-                    [made, *(read.rows.first(progress[number]) for number, read in readers[value])]
-                )
+                first = np.minimum.reduce([made, *(read.first(progress[number]) for number, read in readers[value])])
                 rows, kept = int((made[1:] - first[:-1]).max()), made - first
                 moved = int((kept[1:] * (np.diff(first) > 0)).sum())
                 rings.append(Ring(value, stage, tuple(readers[value]), rows, moved, not kept.any()))
         return rings
 
     def scratch(self) -> list[TensorType]:
-        """The types of all scratch buffers: those of rings, then those of anchors."""
-        inner = [result for stage in self.stages for result in inner_scratch(stage.group)]
-        return [*Buffers.of(self.rings()).types, *(TensorType(element_type_of(x), shape_of(x)) for x in inner)]
+        """The types of all scratch buffers: those of rings, then those of stages."""
+        return [*Buffers.of(self.rings()).types, *(kind for stage in self.stages for kind in stage.scratch())]

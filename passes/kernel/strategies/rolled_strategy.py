@@ -16,6 +16,7 @@ from aotc.dialects.aot import WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.rolled import RolledOp
+from aotc.dialects.graph.gradual import GradualOp
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of, viewed_whole
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.shapes import linearize
@@ -23,7 +24,7 @@ from aotc.passes.kernel.builders.expressions import Expressions
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
 from aotc.passes.kernel.nest import LoopNest, Nest, Row
-from aotc.passes.kernel.rolling.group_rows import anchor_of, inner_scratch
+from aotc.passes.kernel.rolling.group_rows import anchor_of
 from aotc.passes.kernel.rolling.rings import Buffers, Ring
 from aotc.passes.kernel.rolling.stages import Rolling, Stage
 from aotc.passes.kernel.spatial_tiling import row_axis
@@ -83,6 +84,7 @@ class _RolledKernel:
         b, rolling = self.nest.b, self.rolling
         stages, rings = rolling.stages, self.buffers.rings
         start = [b.index(0)] * (len(stages) + len(rings))
+        reductions = [(number, op) for number, stage in enumerate(stages) if (op := stage.reduction) is not None]
 
         def step(at: Scalar, carried: list[Scalar]) -> list[Scalar]:
             made, firsts = carried[: len(stages)], carried[len(stages) :]
@@ -98,7 +100,11 @@ class _RolledKernel:
                     self._move(number, ring, firsts[number], after[number], now[ring.stage])
             return [*now, *after]
 
+        for number, op in reductions:
+            self._begin(number, op)
         b.loop(0, len(rolling.progress()[0]) - 1, 1, start, step)
+        for number, op in reductions:
+            self._end(number, op)
 
     def _available(self, stage: Stage, step: Scalar, available: Sequence[Scalar]) -> Scalar:
         """How many rows of a stage are available after a step, from those of the stages before."""
@@ -116,7 +122,7 @@ class _RolledKernel:
         """The first row in a ring that is read again."""
         b, first = self.nest.b, made[ring.stage]
         for number, read in ring.readers:
-            first = b.min(first, read.rows.first_at(b, made[number]))
+            first = b.min(first, read.first_at(b, made[number]))
         return first
 
     def _move(self, number: int, ring: Ring, first: Scalar, after: Scalar, made: Scalar) -> None:
@@ -152,11 +158,10 @@ class _RolledKernel:
     def _row(self, number: int, row: Scalar, firsts: Sequence[Scalar]) -> None:
         """Write a row of a stage; rings begin with the rows `firsts`."""
         b, stage = self.nest.b, self.rolling.stages[number]
-        group = stage.group
-        given: dict[SSAValue, Reader] = {
-            arg: self._reader(value, firsts) for arg, value in zip(group.block.args, group.inputs, strict=True)
-        }
-        values = Expressions(self.nest.op.name, b, given, lambda each: each.inline_array())
+        if (reduction := stage.reduction) is not None:
+            self._reduce(number, reduction, row, firsts)
+            return
+        group, values = stage.group, self._values(stage, firsts)
         writers = [self._writer(result, firsts) for result in group.outputs]
 
         def store(index: Sequence[Scalar]) -> None:
@@ -184,12 +189,66 @@ class _RolledKernel:
         else:
             strategy.nest(Nest(anchor, b, reads, writes, schedule, only=place))
 
+    def _values(self, stage: Stage, firsts: Sequence[Scalar]) -> Expressions:
+        """The values of a stage's group; rings begin with the rows `firsts`."""
+        args, inputs = stage.group.block.args, stage.group.inputs
+        given: dict[SSAValue, Reader] = {
+            arg: self._reader(value, firsts) for arg, value in zip(args, inputs, strict=True)
+        }
+        return Expressions(self.nest.op.name, self.nest.b, given, lambda each: each.inline_array())
+
+    # Reductions of rows
+
+    def _begin(self, number: int, op: GradualOp) -> None:
+        """Write the partial results of a stage before its first row."""
+        self._each_partial(number, op, lambda index, partial: op.start(self.nest.b))
+
+    def _reduce(self, number: int, op: GradualOp, row: Scalar, firsts: Sequence[Scalar]) -> None:
+        """Write the partial results of a stage after a row; rings begin with the rows `firsts`."""
+        values = self._values(self.rolling.stages[number], firsts)
+        reads = [values.reader(operand) for operand in op.operands]
+        self._each_partial(number, op, lambda index, partial: op.after(self.nest.b, index, row, reads, partial()))
+
+    def _end(self, number: int, op: GradualOp) -> None:
+        """Write the results of a stage after its last row."""
+        stage, b = self.rolling.stages[number], self.nest.b
+        firsts = [b.index(0)] * len(self.buffers.rings)
+        values = self._values(stage, firsts)
+        reads = [values.reader(operand) for operand in op.operands]
+        writers = [self._writer(result, firsts) for result in stage.group.outputs]
+
+        def end(index: list[Scalar], partial: Callable[[], list[Scalar]]) -> list[Scalar]:
+            with values.bound(op.result, index, op.total(b, index, reads, partial())):
+                found = [values.reader(value)(index) for value in stage.group.yield_op.values]
+            for value, write in zip(found, writers, strict=True):
+                write(index, value)
+            return []
+
+        self._each_partial(number, op, end)
+
+    def _each_partial(
+        self,
+        number: int,
+        op: GradualOp,
+        change: Callable[[list[Scalar], Callable[[], list[Scalar]]], Sequence[Scalar]],
+    ) -> None:
+        """Write what `change` makes of the partial results for each element of a stage."""
+        b, shape = self.nest.b, shape_of(op.result)
+        buffers = self._scratch(number)[: len(self.rolling.stages[number].partial)]
+
+        def at(index: list[Scalar]) -> None:
+            place = [linearize(b, index, shape)]
+            found = change(index, lambda: [self._memory(buffer)(place) for buffer in buffers])
+            for value, buffer in zip(found, buffers, strict=False):
+                self._write_memory(buffer)(place, value)
+
+        b.parallel_for(shape, at)
+
     def _scratch(self, number: int) -> range:
-        """The scratch buffers of a stage's anchor, by number."""
-        before = len(self.buffers.types) + sum(
-            len(inner_scratch(stage.group)) for stage in self.rolling.stages[:number]
-        )
-        return range(before, before + len(inner_scratch(self.rolling.stages[number].group)))
+        """The scratch buffers of a stage, by number."""
+        counts = [len(stage.scratch()) for stage in self.rolling.stages[: number + 1]]
+        before = len(self.buffers.types) + sum(counts[:-1])
+        return range(before, before + counts[-1])
 
     # Memory
 

@@ -41,3 +41,22 @@ func.func @plain(%x: tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8> attributes {a
   }
   func.return %0 : tensor<1x1x8x5x3xi8>
 }
+
+// -----
+
+// A pool of all rows takes them as they come: it has a buffer for sums, and the ring one row.
+
+// CHECK-LABEL: func.func @pool
+// CHECK:         graph.rolled {{.*}} -> (tensor<1x3x1x1xi32>, tensor<16xi8>, tensor<3xi32>) {
+func.func @pool(%x: tensor<1x1x8x5x3xi8>) -> tensor<1x3x1x1xi32> attributes {aot.entry} {
+  %0 = graph.fused (%a = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>) attributes {roll = 0 : i64} {
+    %2 = graph.neg %a : (tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8>
+    graph.yield %2 : tensor<1x1x8x5x3xi8>
+  }
+  %1 = graph.fused (%a = %0 : tensor<1x1x8x5x3xi8>) -> (tensor<1x3x1x1xi32>) attributes {roll = 0 : i64} {
+    %3 = graph.unpack %a {layout = #graph.layout<channels (d0, d1 floordiv 3, d2, d3, d1 mod 3)>, shape = array<i64: 1, 3, 8, 5>} : (tensor<1x1x8x5x3xi8>) -> tensor<1x3x8x5xi8>
+    %4 = graph.sum_pool %3 {kernel = array<i64: 8, 5>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x3x8x5xi8>) -> tensor<1x3x1x1xi32>
+    graph.yield %4 : tensor<1x3x1x1xi32>
+  }
+  func.return %1 : tensor<1x3x1x1xi32>
+}

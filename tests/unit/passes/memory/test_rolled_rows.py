@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,16 @@ def compiled(model: ModelProto, ram: int | str | None) -> Compilation:
     return lower(model, replace(in_process(options), weights="embedded"))
 
 
+def check(plain: Compilation, rolled: Compilation, feed: dict[str, Any], tmp_path: Path) -> None:
+    """The numbers of the program without a budget, by C and by LLVM."""
+    expected = compiled_in_process(plain)(feed)
+    library = build_shared(write_c(rolled, tmp_path), quick_flags())
+    for found in (load(library)(feed), compiled_in_process(rolled)(feed)):
+        assert {name: array.tobytes() for name, array in found.items()} == {
+            name: array.tobytes() for name, array in expected.items()
+        }
+
+
 @pytest.mark.parametrize("quantized", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_are_those_without_a_budget(seed: int, quantized: bool, tmp_path: Path) -> None:
@@ -136,12 +147,7 @@ def test_numbers_are_those_without_a_budget(seed: int, quantized: bool, tmp_path
     feed = {"x": np.random.default_rng(seed).standard_normal(shape).astype(np.float32) * 2}
     plain, rolled = compiled(model, None), compiled(model, "min")
     assert rolled.info().workspace_bytes <= plain.info().workspace_bytes
-    expected = compiled_in_process(plain)(feed)
-    library = build_shared(write_c(rolled, tmp_path), quick_flags())
-    for found in (load(library)(feed), compiled_in_process(rolled)(feed)):
-        assert {name: array.tobytes() for name, array in found.items()} == {
-            name: array.tobytes() for name, array in expected.items()
-        }
+    check(plain, rolled, feed, tmp_path)
 
 
 def pictures() -> ModelProto:
@@ -161,3 +167,40 @@ def test_budget_is_met_at_the_least_cost(tmp_path: Path) -> None:
     assert compiled(model, least.ram_bytes).info().plan == least.plan
     with pytest.raises(BudgetError, match=f"{least.ram_bytes:,} bytes of RAM, with layers computed row by row"):
         aotc.compile_to(model, tmp_path, target=SCALAR, ram=least.ram_bytes - 1, name="m")
+
+
+REDUCTIONS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
+    "GlobalAveragePool": ({}, (16, 1, 1)),
+    "MaxPool": ({"kernel_shape": [5, 7], "dilations": [2, 1], "pads": [1, 0, 0, 0], "strides": [24, 1]}, (16, 1, 1)),
+    "LpPool": ({"kernel_shape": [11, 7], "strides": [24, 1], "p": 3}, (16, 1, 1)),
+    "ReduceMax": ({"axes": [2, 3]}, (16, 1, 1)),
+    "ReduceMean": ({"axes": [2]}, (16, 1, 7)),
+    "AveragePool": ({"kernel_shape": [25, 3], "pads": [1, 1, 0, 1], "strides": [3, 2]}, (16, 1, 4)),
+}
+
+
+@pytest.mark.parametrize(("quantized", "absent"), [(False, ("AveragePool",)), (True, ("ReduceMean", "LpPool"))])
+def test_reductions_take_rows_as_they_come(quantized: bool, absent: Sequence[str], tmp_path: Path) -> None:
+    """A picture that is pooled, or reduced, over all rows is never whole."""
+    g = Network(3, quantized=quantized)
+    g.shapes["x"] = (3, 24, 7)
+    x = g.same(g.same(g.real("x"), 8, 3), 16, 1)
+    drawn = {kind: how for kind, how in REDUCTIONS.items() if kind not in absent}
+    model = g.model(*(g.real(g.node(kind, x, shape=shape, **how)) for kind, (how, shape) in drawn.items()))
+    plain, rolled = compiled(model, None), compiled(model, "min")
+    whole = 16 * 24 * 7 * (1 if quantized else 4)
+    assert rolled.info().workspace_bytes < whole < plain.info().workspace_bytes
+    check(plain, rolled, {"x": g.r.standard_normal((1, 3, 24, 7)).astype(np.float32) * 2}, tmp_path)
+
+
+def test_a_mean_that_rows_are_multiplied_with_ends_a_kernel(tmp_path: Path) -> None:
+    """Of what is multiplied with its own mean rows are computed up to the mean; those behind are another kernel's."""
+    g = Network(5, quantized=False)
+    g.shapes["x"] = (3, 20, 6)
+    x = g.same(g.same(g.same("x", 8, 3), 16, 1), 4, 3)
+    gates = g.node("Sigmoid", g.same(g.node("GlobalAveragePool", x, shape=(4, 1, 1)), 4, 1))
+    y = g.node("Mul", x, gates)
+    model = g.model(g.node("GlobalMaxPool", g.same(g.same(y, 16, 3), 8, 1), shape=(8, 1, 1)))
+    plain, rolled = compiled(model, None), compiled(model, "min")
+    assert rolled.info().workspace_bytes < 4 * 20 * 6 * 4 + 3200 < plain.info().workspace_bytes
+    check(plain, rolled, {"x": g.r.standard_normal((1, 3, 20, 6)).astype(np.float32)}, tmp_path)
