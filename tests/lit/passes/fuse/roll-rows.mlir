@@ -47,7 +47,7 @@ func.func @plain(%x: tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8> attributes {a
 // A pool of all rows takes them as they come: it has a buffer for sums, and the ring one row.
 
 // CHECK-LABEL: func.func @pool
-// CHECK:         graph.rolled {{.*}} -> (tensor<1x3x1x1xi32>, tensor<16xi8>, tensor<3xi32>) {
+// CHECK:         graph.rolled {{.*}} -> (tensor<1x3x1x1xi32>, tensor<16xi8>, tensor<3xi32>)
 func.func @pool(%x: tensor<1x1x8x5x3xi8>) -> tensor<1x3x1x1xi32> attributes {aot.entry} {
   %0 = graph.fused (%a = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>) attributes {roll = 0 : i64} {
     %2 = graph.neg %a : (tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8>
