@@ -160,6 +160,16 @@ class AccessInfo:
 
 
 @dataclass(frozen=True)
+class TrailInfo:
+    """A value that a task writes, by its number among `writes`, may overlap one that it reads, where it begins so many
+    bytes or more below that: it is written only where that has been read."""
+
+    write: int
+    read: int
+    below: int
+
+
+@dataclass(frozen=True)
 class TaskInfo:
     """The bytes of values that a task reads, and then writes, in the order of the kernel's arguments."""
 
@@ -167,6 +177,7 @@ class TaskInfo:
     writes: tuple[AccessInfo, ...] = ()
     in_place: tuple[int, ...] = ()
     """The numbers among `writes` of those that are written over what the task reads, element by element."""
+    trails: tuple[TrailInfo, ...] = ()
     kind: str = "call"
     """A "call" of a kernel; "if" or "loop", whose conditions it reads; "load" of what ends a region."""
     regions: tuple[int, ...] = ()

@@ -77,6 +77,10 @@ def _means(plan: PlanInfo) -> Iterator[str]:
         for place in task.in_place:
             name = buffers[plan.values[task.writes[place].value].buffer].name
             yield f"in place: task {number}, in the buffer {name}"
+        for trail in task.trails:
+            over, under = (plan.buffers[plan.values[n].buffer] for n in (trail.read, task.writes[trail.write].value))
+            if under.offset < over.offset + over.size and over.offset < under.offset + under.size:
+                yield f"overlapping: task {number} writes {under.name} where it has read {over.name}"
     for each in plan.outputs:
         if each.name != each.output:
             yield f"in the memory of {each.output}: {each.name}, {each.size:,} bytes, tasks {each.first}-{each.last}"

@@ -2,8 +2,10 @@
 
 Every cut of the groups of a block into those in a row that roll together, and others that are computed as they are, has
 a peak and a cost: the peak is what is whole while some of them run, and their rings of rows; the cost is estimated from
-the rows that are moved and the loops that begin anew. Dynamic programming over the cuts finds the one of least cost
-whose peak is allowed; where none is, that of the least peak. `roll` of the groups says what was chosen.
+the rows that are moved and the loops that begin anew. Results trail operands that nobody reads any more, so that both
+count as little more than the larger one; for that a group may roll alone. Dynamic programming over the cuts finds the
+one of least cost whose peak is allowed; where none is, that of the least peak. `roll` of the groups says what was
+chosen.
 
 Before, with `choose-rolls{ram=4096}`:
 ```mlir
@@ -16,6 +18,8 @@ After:
 %2 = graph.fused (%b = %1 : tensor<1x1x48x48x8xi8>) -> (tensor<1x1x24x24x8xi8>) attributes {roll = 0 : i64} {..}
 ```
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,6 +48,7 @@ from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.rolling.group_rows import GroupRows, inner_scratch
 from aotc.passes.kernel.rolling.rings import Buffers, Ring, type_bytes
 from aotc.passes.kernel.rolling.stages import ROLL, Rolling
+from aotc.passes.kernel.rolling.trails import trail
 
 _ALIGNMENT = 16
 """Buffers begin at multiples of this many bytes."""
@@ -68,9 +73,9 @@ class ChooseRollsPass(ModulePass):
             end = entry.body.block.last_op
             assert end is not None
             whole = sum(map(bytes_of, (*entry.body.block.args, *end.operands)))
-            for number, (start, stop) in enumerate(program.cuts(self.ram - whole)):
-                if stop > start + 1:
-                    for group in program.kernels[start:stop]:
+            for number, part in enumerate(program.cuts(self.ram - whole)):
+                if part.rolls:
+                    for group in program.kernels[part.start : part.stop]:
                         group.attributes[ROLL] = IntegerAttr(number, i64)
 
 
@@ -101,38 +106,33 @@ class _Program:
         readers = (use.operation for use in value.uses)
         return max((self._last(op.results[0]) if is_view(op) else self._number[op] for op in readers), default=-1)
 
-    def cuts(self, ram: int) -> list[tuple[int, int]]:
-        """The kernels that are computed together, from one to before another, in order."""
-        parts = self._parts
-        least = self._least_peak()
-        allowed = max(ram, least)
-        count = len(self.kernels)
-        best: list[tuple[float, int]] = [(0, 0), *((float("inf"), 0) for _ in range(count))]
-        for (start, stop), part in sorted(parts.items(), key=lambda each: each[0][1]):
-            if part.peak <= allowed:
-                best[stop] = min(best[stop], (best[start][0] + part.cost, start))
-        found: list[tuple[int, int]] = []
-        stop = count
-        while stop:
-            found.append((best[stop][1], stop))
-            stop = best[stop][1]
+    def cuts(self, ram: int) -> list[_Part]:
+        """The kernels that are computed together, in order."""
+        allowed = max(ram, self._least_peak())
+        best: list[tuple[float, _Part | None]] = [(0, None), *((float("inf"), None) for _ in self.kernels)]
+        for part in self._parts:
+            if part.peak <= allowed and (cost := best[part.start][0] + part.cost) < best[part.stop][0]:
+                best[part.stop] = cost, part
+        found: list[_Part] = []
+        _, part = best[-1]
+        while part is not None:
+            found.append(part)
+            _, part = best[part.start]
         return found[::-1]
 
     def _least_peak(self) -> int:
         """The least peak of all cuts."""
         peaks = [0, *(2**62 for _ in self.kernels)]
-        for (start, stop), part in sorted(self._parts.items(), key=lambda each: each[0][1]):
-            peaks[stop] = min(peaks[stop], max(peaks[start], part.peak))
+        for part in self._parts:
+            peaks[part.stop] = min(peaks[part.stop], max(peaks[part.start], part.peak))
         return peaks[-1]
 
     @cached_property
-    def _parts(self) -> dict[tuple[int, int], "_Part"]:
-        """The costs of kernels in a row that can be computed together."""
-        found: dict[tuple[int, int], _Part] = {}
-        alone = [self._alone(number) for number in range(len(self.kernels))]
-        most = max((part.peak for part in alone), default=0)
-        for start, part in enumerate(alone):
-            found[start, start + 1] = part
+    def _parts(self) -> list[_Part]:
+        """Each kernel alone, and those in a row that can be computed together, in order of what follows them."""
+        found = [self._alone(number) for number in range(len(self.kernels))]
+        most = max((part.peak for part in found), default=0)
+        for start in range(len(self.kernels)):
             rolling = Rolling()
             for stop in range(start + 1, len(self.kernels) + 1):
                 group, rows = self.kernels[stop - 1], self._rows[stop - 1]
@@ -142,21 +142,20 @@ class _Program:
                     rolling.add(group, rows)
                 except ShapeError:
                     break
-                if stop == start + 1:
-                    continue
                 rings = rolling.rings()
                 size = sum(map(_aligned, Buffers.of(rings).bytes))
                 size += sum(_aligned(type_bytes(each)) for stage in rolling.stages for each in stage.scratch())
                 if size > most:
                     break
-                found[start, stop] = _Part(size + self._whole(start, stop), _cost(rolling, rings))
-        return found
+                size += self._whole(start, stop) - self._trailing(start, stop, rolling)
+                found.append(_Part(start, stop, size, _cost(rolling, rings), rolls=True))
+        return sorted(found, key=lambda part: part.stop)
 
-    def _alone(self, number: int) -> "_Part":
+    def _alone(self, number: int) -> _Part:
         op = self.kernels[number]
         scratch = inner_scratch(op) if isinstance(op, FusedOp) else ()
         size = self._whole(number, number + 1) + sum(_aligned(bytes_of(each)) for each in scratch)
-        return _Part(size - self._shared(number), 0)
+        return _Part(number, number + 1, size - self._shared(number), 0)
 
     def _whole(self, start: int, stop: int) -> int:
         """Bytes of what is whole while kernels `start` to before `stop` run together."""
@@ -187,15 +186,35 @@ class _Program:
                     break
         return sum(_aligned(bytes_of(value)) for value in taken)
 
+    def _trailing(self, start: int, stop: int, rolling: Rolling) -> int:
+        """Bytes that results have in common with operands which they trail and nobody reads any more."""
+        found: list[tuple[int, SSAValue, SSAValue]] = []
+        for result, (first, last) in self.lives.items():
+            if not start <= first < stop <= last:
+                continue
+            for operand, (born, dead) in self.lives.items():
+                if born < start <= dead < stop and (distance := trail(rolling, result, operand)) is not None:
+                    least = min(_aligned(bytes_of(operand)), _aligned(bytes_of(result)) - _aligned(distance))
+                    found.append((least, result, operand))
+        total, taken = 0, set[SSAValue]()
+        for size, result, operand in sorted(found, key=lambda each: -each[0]):
+            if size > 0 and not {result, operand} & taken:
+                total += size
+                taken |= {result, operand}
+        return total
+
 
 @dataclass(frozen=True)
 class _Part:
-    """Kernels that are computed together, or one alone."""
+    """Kernels `start` to before `stop`, which are computed row by row, or one as it is."""
 
+    start: int
+    stop: int
     peak: int
     """Bytes of buffers while they run."""
     cost: float
     """Instructions beside those of each kernel alone."""
+    rolls: bool = False
 
 
 def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:

@@ -4,8 +4,8 @@ Views (reshapes, contiguous slices) and constants stay in the entry, and so do c
 write in their places (`part_offsets`, `part_starts`). An output of the model that is an input, a constant or another
 output is copied; so it is in every region of control flow, where outputs are what it yields. What a loop carries, and a
 state that the entry keeps, is computed after the last read of what it was before, or copied (`carried`). `aot.in_place`
-says for each result which operands' buffers it may take over. What a code generator from outside computes becomes a
-declaration, which `aot.external` is about.
+says for each result which operands' buffers it may take over, `aot.trails` which ones it may overlap. What a code
+generator from outside computes becomes a declaration, which `aot.external` is about.
 
 Before:
 ```mlir
@@ -46,7 +46,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, WITHIN, External, entries, functions, mark_kernel
+from aotc.dialects.aot.contract import BRANCHES, EXTERNAL, TRAILS, WITHIN, External, entries, functions, mark_kernel
 from aotc.dialects.graph.compound.control_flow import ControlOp, IfOp, LoopOp, graph_blocks
 from aotc.dialects.graph.compound.external_kernel import ExternalOp
 from aotc.dialects.graph.interfaces import (
@@ -65,7 +65,7 @@ from aotc.errors import CompileError
 from aotc.model.locations import fuse_locations, node_names
 from aotc.passes.fuse.carried import carried_at, copy_operand, is_read_once, settle_control_flow
 from aotc.passes.fuse.groups import make_group
-from aotc.passes.fuse.reads import in_place
+from aotc.passes.fuse.reads import in_place, trailing
 from aotc.passes.kernel.signature import block_signature
 
 NAME_PARTS = 4
@@ -232,7 +232,7 @@ def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
     assert isinstance(end, YieldOp)
     values = list(end.values)
     Rewriter.erase_op(end)
-    placement = in_place(inner, values)
+    placement, trails = in_place(inner, values), trailing(inner, values)
     inner.add_op(ReturnOp(*values))
     _name_arguments(inner)
     signature = ([arg.type for arg in inner.args], [value.type for value in values])
@@ -240,6 +240,8 @@ def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
     within = WITHIN.get(group) or [()] * len(values)
     mark_kernel(kernel, [() if apart else places for places, apart in zip(placement, within, strict=True)])
     WITHIN.set(kernel, WITHIN.get(group))
+    trails = [[-1] * len(each) if apart else each for each, apart in zip(trails, within, strict=True)]
+    TRAILS.set(kernel, trails if any(distance >= 0 for each in trails for distance in each) else None)
     BRANCHES.set(kernel, any(isinstance(op, ElementOp) and op.BRANCHES for op in kernel.body.block.ops))
     group.body.add_block(Block())
     return kernel

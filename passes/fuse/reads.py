@@ -9,11 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from aotc.dialects.aot.contract import InPlace
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, element_type_of, shape_of
+from aotc.dialects.graph.compound.rolled import RolledOp
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, bytes_of, element_type_of, shape_of
+from aotc.passes.kernel.rolling.stages import Rolling
+from aotc.passes.kernel.rolling.trails import trail
 from aotc.passes.kernel.scalar_cost import anchor_reads
 
 
@@ -103,6 +106,25 @@ def in_place(block: Block, outputs: Sequence[SSAValue]) -> InPlace:
         )
 
     return [[arg.index for arg in block.args if fits(arg, position)] for position in range(len(outputs))]
+
+
+def trailing(block: Block, outputs: Sequence[SSAValue]) -> Sequence[Sequence[int]]:
+    """For each output and each block argument by how many bytes the output must begin below the argument, as
+    `aot.trails` says it: where groups in one kernel go on row by row."""
+    found = [[-1] * len(block.args) for _ in outputs]
+    for op in block.ops:
+        if not isinstance(op, RolledOp):
+            continue
+        rolling = Rolling(op.block.ops)
+        for place, output in enumerate(outputs):
+            if output not in op.results[: len(op.yielded)]:
+                continue
+            value = op.yielded[op.results.index(output)]
+            for argument, operand in zip(op.block.args, op.inputs, strict=True):
+                distance = trail(rolling, value, argument)
+                if distance is not None and distance < bytes_of(output) and isinstance(operand, BlockArgument):
+                    found[place][operand.index] = distance
+    return found
 
 
 def _nest(block: Block, output: SSAValue) -> tuple[SSAValue | None, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -104,9 +104,8 @@ class EntryBlock:
             self.roots.append(None)
             writes.append(Access(call.arena, 0, size))
         self.calls.append(call)
-        self.tasks.append(
-            Task((*task.reads, *dict.fromkeys(more)), (*task.writes, *dict.fromkeys(writes)), task.in_place)
-        )
+        reads, writes = [*task.reads, *dict.fromkeys(more)], [*task.writes, *dict.fromkeys(writes)]
+        self.tasks.append(replace(task, reads=tuple(reads), writes=tuple(writes)))
 
     @cached_property
     def homes(self) -> Mapping[int, int]:
@@ -202,7 +201,28 @@ class EntryBlock:
                 and all(write.storage != reads[number].storage for write in writes)
                 and [write.storage for write in writes].count(writes[position].storage) == 1
             ]
-        return Task(reads, writes, tuple(dict.fromkeys(reused)))
+        trails = contract.TRAILS.get(kernel) if kernel is not None else None
+        return Task(reads, writes, tuple(dict.fromkeys(reused)), tuple(self._trails(memory, touched, trails or ())))
+
+    def _trails(
+        self, memory: Sequence[SSAValue], touched: Sequence[Access], trails: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Which storages may trail which, for the distances of `aot.trails`: those of which a result is the whole, and
+        which nothing else touches; of operands all views of one storage."""
+        for place, distances in enumerate(trails):
+            write = touched[len(distances) + place]
+            alone = [each.storage for each in touched].count(write.storage) == 1
+            if not alone or write.end - write.start < self.storages[write.storage].size:
+                continue
+            below: dict[int, list[int | None]] = {}
+            for value, access, distance in zip(memory, touched, distances, strict=False):
+                known = distance >= 0 and value not in self.moving
+                below.setdefault(access.storage, []).append(distance - access.start if known else None)
+            others = {access.storage for access in touched[len(distances) :]}
+            for storage, found in below.items():
+                known = [each for each in found if each is not None]
+                if len(known) == len(found) and storage not in others:
+                    yield write.storage, storage, max(0, *known)
 
     def _fits(self, result: SSAValue, operand: SSAValue) -> bool:
         """Whether both are the whole of storages of one size and element type."""

@@ -19,11 +19,13 @@ from aotc.model.metadata import (
     RingInfo,
     RollInfo,
     TaskInfo,
+    TrailInfo,
     ValueInfo,
 )
 from aotc.passes.memory.entry_program import EntryBlock, label_of
 from aotc.passes.memory.planner.placement import Buffer
 from aotc.passes.memory.planner.placement import Problem as PlacementProblem
+from aotc.passes.memory.planner.plan import Block
 from aotc.passes.memory.planner.program import Access, Role
 
 
@@ -34,7 +36,7 @@ def plan_report(entry: EntryBlock, tensors: Mapping[int, contract.Argument]) -> 
     report.add(entry, 0, {})
     placement = entry.planned.placement
     living = [Buffer(each.name, each.size, each.first, each.last) for each in report.buffers]
-    bound = PlacementProblem(living, placement.alignment).lower_bound
+    bound = PlacementProblem(living, placement.alignment, report.trails).lower_bound
     buffers = report.buffers
     ranked = sorted(range(len(living)), key=lambda number: (buffers[number].first, buffers[number].offset))
     places = {f"arena {number}": place for place, number in enumerate(ranked)}
@@ -66,6 +68,8 @@ class _Report:
     outputs: list[BufferInfo] = field(default_factory=list[BufferInfo])
     values: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     rolls: list[RollInfo] = field(default_factory=list[RollInfo])
+    trails: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    """Of buffers in the arena, by number: as in `PlacementProblem`."""
     reordered: bool = False
     taken: set[str] = field(default_factory=set[str])
 
@@ -103,6 +107,7 @@ class _Report:
             return firsts[first] if firsts else 0, lasts[min(last, len(lasts) - 1)] if lasts else 0
 
         names: dict[int, str] = {}
+        placed: dict[Block, int] = {}
         for each in shown:
             given = self.tensors.get(each.storages[0]) if block is self.entry else None
             nodes = block.nodes(each.storages)
@@ -112,12 +117,17 @@ class _Report:
             lives = living(each.first, each.last)
             names |= dict.fromkeys(each.storages, name)
             if each.host is None:
+                placed[each] = len(self.buffers)
                 self._place(f"arena {len(self.buffers)}", (numbers[storage] for storage in each.storages))
                 self.buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, *lives, nodes, is_state))
             else:
                 self._place(f"output {len(self.outputs)}", (numbers[storage] for storage in each.storages))
                 output = self.tensors[each.host].name or ""
                 self.outputs.append(BufferInfo(name, 0, each.size, *lives, nodes, output=output))
+        for trail, distance in plan.trails_of_blocks.items():
+            one, other = (placed.get(plan.blocks[number]) for number in trail)
+            if one is not None and other is not None:
+                self.trails[one, other] = distance
         lifetimes = block.program.lifetimes(plan.order)
         for storage in outputs:
             given = self.tensors[storage]
@@ -149,7 +159,19 @@ def _task(block: EntryBlock, position: int, numbers: Mapping[int, int], homes: M
             any(homes[read.storage] == homes[each.storage] and read.storage != each.storage for read in task.reads)
             for each in writes
         ]
-        return TaskInfo(known(task.reads), known(writes), tuple(n for n, is_over in enumerate(over) if is_over))
+        ways = {(numbers[result], numbers[operand]): below for (result, operand), below in block.planned.trails.items()}
+        trails = {
+            TrailInfo(n, numbers[read.storage], ways[trail])
+            for n, each in enumerate(writes)
+            for read in task.reads
+            if (trail := (numbers[each.storage], numbers.get(read.storage, -1))) in ways
+        }
+        return TaskInfo(
+            known(task.reads),
+            known(writes),
+            tuple(n for n, is_over in enumerate(over) if is_over),
+            tuple(sorted(trails, key=lambda each: (each.write, each.read))),
+        )
     loads = [each for each in (*call.before, call.op) if isinstance(each, LoadOp)]
     kind = "load" if not call.inner else "if" if isinstance(call.op, IfOp) else "loop"
     return TaskInfo(known(dict.fromkeys(block.access(load.memref) for load in loads)), kind=kind)

@@ -52,6 +52,7 @@ from aotc.dialects.aot.contract.functions import (
     RINGS,
     SCALAR_FALLBACK,
     SCHEDULE,
+    TRAILS,
     WITHIN,
     External,
     InPlace,

@@ -93,6 +93,10 @@ IN_PLACE: Final = Field[InPlace]("aot.in_place")
 the operand is at the index written, before the write."""
 
 
+TRAILS: Final = Field[Sequence[Sequence[int]]]("aot.trails")
+"""On a kernel, from `outline` on: for each result and each operand how many bytes or more below the operand the result
+may begin, and overlap it, because it is written only where the operand has been read; -1: the two are apart."""
+
 WITHIN: Final = Field[Sequence[Sequence[int]]]("aot.within")
 """On a kernel, and the `graph.fused` that becomes it, in `outline`: for each result that is part of a larger tensor the
 axis along which it is, where it begins and the extent of all; nothing for the others."""

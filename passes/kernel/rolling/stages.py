@@ -21,7 +21,7 @@ from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import FusedOp
 from aotc.passes.kernel.rolling.group_rows import GroupRows, gradual_anchor, inner_scratch
 from aotc.passes.kernel.rolling.rings import Buffers, Read, Ring
-from aotc.passes.kernel.row_map import Steps
+from aotc.passes.kernel.row_map import RowMap, Steps
 from aotc.passes.kernel.spatial_tiling import row_axis
 
 ROLL = "roll"
@@ -37,6 +37,8 @@ class Stage:
     """How many there are: of the results, or of what is reduced to them."""
     reads: tuple[Read, ...]
     """The rows that are read of groups of the same kernel."""
+    others: tuple[tuple[SSAValue, RowMap | None], ...]
+    """Values that are whole and read, too, and which rows; None: any."""
 
     @property
     def axis(self) -> int:
@@ -69,6 +71,8 @@ class Rolling:
         self.stages: list[Stage] = []
         self._made: dict[SSAValue, int] = {}
         """The stages that compute values."""
+        self._available: tuple[int, int, list[Steps]] = 0, 0, []
+        """The pace, steps, and for each of the first stages the rows that are available after each of these."""
         for op in ops:
             if isinstance(op, FusedOp):
                 self.add(op, GroupRows.of(op))
@@ -77,9 +81,11 @@ class Rolling:
         """One more group, behind the others; raises ShapeError, which says why, where it cannot be computed row by
         row."""
         reads: list[Read] = []
+        others: list[tuple[SSAValue, RowMap | None]] = []
         for value, argument, each in zip(group.inputs, group.block.args, rows.maps, strict=True):
             root = viewed_whole(value)
             if root not in self._made:
+                others += [(value, found) for found in each]
                 continue
             shapes = [shape_of(some) for some in (argument, root)]
             extents = {shape[row_axis(shape)] for shape in shapes}
@@ -88,7 +94,7 @@ class Rolling:
                     raise ShapeError(f"a group reads other rows than its own of {root.type}")
                 reads.append(Read(root, found, rows.count))
         self._made |= dict.fromkeys(group.results, len(self.stages))
-        self.stages.append(Stage(group, rows.count, tuple(dict.fromkeys(reads))))
+        self.stages.append(Stage(group, rows.count, tuple(dict.fromkeys(reads)), tuple(others)))
 
     def made_in(self, value: SSAValue) -> int:
         """The number of the stage that computes a value."""
@@ -102,20 +108,23 @@ class Rolling:
     def progress(self) -> list[Steps]:
         """For each stage, how many rows are available at first and after every step, those behind its last included:
         what is below a picture comes row by row, too."""
-        count, lasts = self.pace, [stage.rows for stage in self.stages]
+        pace, lasts = self.pace, [stage.rows for stage in self.stages]
+        before, count, found = self._available
+        if before != pace:
+            count, found = pace, []
         while True:
             steps = np.arange(count + 1)
-            found: list[Steps] = []
-            for stage in self.stages:
+            for stage in self.stages[len(found) :]:
                 if not stage.reads:
-                    found.append(-(-steps * stage.rows // self.pace))
+                    found.append(-(-steps * stage.rows // pace))
                     continue
                 each = [read.rows.available(found[self._made[read.value]]) for read in stage.reads]
                 found.append(np.minimum.reduce(each) * (steps > 0))
             done = max(int(np.searchsorted(made, last)) for made, last in zip(found, lasts, strict=True))
             if done <= count:
+                self._available = pace, count, found
                 return [made[: done + 1] for made in found]
-            count *= 2
+            count, found = count * 2, []
 
     def rings(self) -> list[Ring]:
         """Of each value that another stage reads, in order."""

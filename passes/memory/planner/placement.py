@@ -6,13 +6,17 @@ bytes alive at once; the best valid placement wins, and an exact search makes it
 Of several threads each computes its part of every buffer, the first one the lowest. Buffers that use the same memory
 one after the other then have the same middle, where that takes little more of it: a thread writes where it wrote
 before, which its core has in a cache, and takes nothing from other cores, which costs as much as reading them there.
+
+One that is written while another is read may trail it: begin so many bytes below it that it is written only where the
+other has been read, although both live then (vMCU, MLSys 2024; DMO, arXiv:2010.01668).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 
 from aotc.passes.memory.planner.skyline import Box, fit
 
@@ -29,6 +33,11 @@ class Buffer:
     def __post_init__(self) -> None:
         if self.size < 0 or self.first > self.last:
             raise ValueError(f"buffer {self.name!r}: size {self.size}, lifetime {self.first}..{self.last}")
+
+
+Trails = Mapping[tuple[int, int], int]
+"""For some buffers, by number, that live together and others: how many bytes below the other the first one may begin,
+although it ends above that; more is allowed, too."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +58,15 @@ class Placement:
 class Problem:
     """The buffers prepared for strategies: sizes rounded up to the alignment, and who lives together with whom."""
 
-    def __init__(self, buffers: Sequence[Buffer], alignment: int) -> None:
+    def __init__(self, buffers: Sequence[Buffer], alignment: int, trails: Trails | None = None) -> None:
         if alignment < 1:
             raise ValueError(f"the alignment is {alignment}, it must be at least 1")
         self.buffers = tuple(buffers)
         self.alignment = alignment
         self.sizes = tuple(-(-buffer.size // alignment) * alignment for buffer in buffers)
         """Bytes each buffer keeps others away from; only the topmost one may do without its padding."""
+        distances = {trail: -(-max(bytes, 0) // alignment) * alignment for trail, bytes in (trails or {}).items()}
+        self.trails = {trail: bytes for trail, bytes in distances.items() if bytes < self.sizes[trail[0]]}
         self.neighbours: list[list[int]] = [[] for _ in buffers]
         """For each buffer those that live at a common task."""
         self.pressure: list[int] = [0] * len(self.buffers)
@@ -78,11 +89,21 @@ class Problem:
                     self.neighbours[other].append(new)
                 alive.append(new)
                 position += 1
+            living = {*alive}
             live = sum(self.sizes[i] for i in alive)
+            live -= sum(self.shared(*trail) for trail in self.trails if living.issuperset(trail))
             padding = max(self.sizes[i] - self.buffers[i].size for i in alive)
             self.lower_bound = max(self.lower_bound, live - padding)
             for i in alive:
                 self.pressure[i] = max(self.pressure[i], live)
+
+    def below(self, i: int, other: int) -> int:
+        """How many bytes buffer i must begin below another one with which it lives, if it does not lie above it."""
+        return self.trails.get((i, other), self.sizes[i])
+
+    def shared(self, i: int, other: int) -> int:
+        """The most bytes that buffer i can have in common with one that it trails."""
+        return min(self.sizes[other], self.sizes[i] - self.trails[i, other])
 
     def peak(self, offsets: Sequence[int]) -> int:
         """Bytes an arena with these offsets needs."""
@@ -96,30 +117,38 @@ Order = Callable[[Problem, int], tuple[int, ...]]
 """The sort key of buffer i: a greedy strategy places buffers in ascending order of it."""
 
 
-def _greedy(order: Order, best_fit: bool) -> Strategy:
-    """Place one buffer after another into the lowest gap (or the tightest one) its placed neighbours leave."""
+def _greedy(order: Order, best_fit: bool = False, *, falling: bool = False) -> Strategy:
+    """Place one buffer after another into the lowest gap (or the tightest one) its placed neighbours leave; `falling`:
+    the highest one, where buffers trail others."""
 
     def strategy(problem: Problem, limit: int | None) -> Sequence[int] | None:
+        if falling and not problem.trails:
+            return None
         sequence = sorted(range(len(problem.buffers)), key=lambda i: (*order(problem, i), i))
-        return _fill(problem, sequence, limit, best_fit)
+        return _fill(problem, sequence, limit, best_fit, falling=falling)
 
     return strategy
 
 
-def _fill(problem: Problem, sequence: Sequence[int], limit: int | None, best_fit: bool = False) -> list[int] | None:
-    """Offsets of buffers that are placed in `sequence`; None where one ends at the limit or beyond."""
+def _fill(
+    problem: Problem, sequence: Sequence[int], limit: int | None, best_fit: bool = False, *, falling: bool = False
+) -> list[int] | None:
+    """Offsets of buffers that are placed in `sequence`; None where one ends at the limit or beyond.
+
+    `falling`: offsets are counted from the end of the arena, so that a row of buffers each of which trails the one
+    before has room for all distances.
+    """
     offsets = [-1] * len(problem.buffers)
-    taken: list[list[tuple[int, int]]] = [[] for _ in problem.buffers]
+    taken: list[list[tuple[int, int]]] = [[] for _ in problem.buffers]  # the offsets between two that each cannot have
     for i in sequence:
-        size = problem.sizes[i]
         chosen, tightest, top = -1, -1, 0
-        for start, end in sorted(taken[i]):
-            gap = start - top
-            if gap >= size and (chosen < 0 or gap < tightest):
-                chosen, tightest = top, gap
+        for low, high in sorted(taken[i]):
+            room = low - top
+            if room >= 0 and (chosen < 0 or room < tightest):
+                chosen, tightest = top, room
                 if not best_fit:
                     break
-            top = max(top, end)
+            top = max(top, high)
         if chosen < 0:
             chosen = top
         if limit is not None and chosen + problem.buffers[i].size >= limit:
@@ -127,8 +156,38 @@ def _fill(problem: Problem, sequence: Sequence[int], limit: int | None, best_fit
         offsets[i] = chosen
         for other in problem.neighbours[i]:
             if offsets[other] < 0:
-                taken[other].append((chosen, chosen + size))
+                below, above = problem.below(other, i), problem.below(i, other)
+                if falling:  # the same differences of ends, the other way round
+                    more = problem.sizes[i] - problem.sizes[other]
+                    below, above = above - more, below + more
+                taken[other].append((chosen - below, chosen + above))
+    if falling:
+        end = max((offset + size for offset, size in zip(offsets, problem.sizes, strict=True)), default=0)
+        offsets = [end - offset - size for offset, size in zip(offsets, problem.sizes, strict=True)]
     return offsets
+
+
+TRIES = 600
+"""How many orders are tried where buffers trail others."""
+
+
+def _try_orders(problem: Problem, limit: int | None) -> Sequence[int] | None:
+    """Place buffers in orders in which two change places, where that makes the arena no larger (hill climbing, as in
+    TVM's unified static memory planner)."""
+    random = Random(1)
+    order = sorted(range(len(problem.buffers)), key=lambda i: (*ORDERS["size"](problem, i), i))
+    best = _fill(problem, order, None, falling=True)
+    assert best is not None
+    for _ in range(TRIES if problem.trails else 0):
+        peak = problem.peak(best)
+        if peak == problem.lower_bound:
+            break
+        changed, one, other = list(order), random.randrange(len(order)), random.randrange(len(order))
+        changed[one], changed[other] = changed[other], changed[one]
+        offsets = _fill(problem, changed, peak + 1, falling=True)
+        if offsets is not None:
+            best, order = offsets, changed
+    return best if limit is None or problem.peak(best) < limit else None
 
 
 def _span(problem: Problem, i: int) -> int:
@@ -149,7 +208,11 @@ ORDERS: dict[str, Order] = {
 }
 """Greedy orders by name, the ones most often right first."""
 
-PORTFOLIO: tuple[Strategy, ...] = tuple(_greedy(order, best) for best in (False, True) for order in ORDERS.values())
+PORTFOLIO: tuple[Strategy, ...] = (
+    *(_greedy(order, best) for best in (False, True) for order in ORDERS.values()),
+    *(_greedy(order, falling=True) for order in ORDERS.values()),
+    _try_orders,
+)
 """The heuristics, tried in this order until the lower bound is reached."""
 
 
@@ -184,10 +247,11 @@ def place(
     portfolio: Sequence[Strategy] = PORTFOLIO,
     effort: int = EFFORT,
     threads: int = 1,
+    trails: Trails | None = None,
 ) -> Placement:
     """The best placement that the portfolio finds within `effort`, or for several `threads` a centred one that is not
     much larger; checked against the raw lifetimes before it is returned."""
-    problem = Problem(buffers, alignment)
+    problem = Problem(buffers, alignment, trails)
     best: Sequence[int] | None = None
     peak: int | None = None
     count = sum(map(len, problem.neighbours))
@@ -205,7 +269,7 @@ def place(
         if problem.peak(offsets) <= GROWTH * peak:
             best, peak = offsets, problem.peak(offsets)
     placement = Placement(tuple(best), peak, problem.lower_bound, alignment)
-    validate(buffers, placement)
+    validate(buffers, placement, trails)
     return placement
 
 
@@ -275,14 +339,19 @@ def _centred(problem: Problem) -> Sequence[int]:
     return offsets
 
 
-def validate(buffers: Sequence[Buffer], placement: Placement) -> None:
-    """Raise ValueError unless all offsets are aligned, inside the arena, and no two living buffers share a byte."""
-    alive: list[tuple[Buffer, int]] = []
-    for buffer, offset in sorted(zip(buffers, placement.offsets, strict=True), key=lambda item: item[0].first):
+def validate(buffers: Sequence[Buffer], placement: Placement, trails: Trails | None = None) -> None:
+    """Raise ValueError unless all offsets are aligned, inside the arena, and no two living buffers share a byte but
+    where one trails the other."""
+    alive, allowed = list[int](), trails or {}
+    for i in sorted(range(len(buffers)), key=lambda i: buffers[i].first):
+        buffer, offset = buffers[i], placement.offsets[i]
         if offset < 0 or offset % placement.alignment or offset + buffer.size > placement.peak:
             raise ValueError(f"{buffer.name} at {offset} is misaligned or outside the arena")
-        alive = [(other, start) for other, start in alive if other.last >= buffer.first]
-        for other, start in alive:
-            if offset < start + other.size and start < offset + buffer.size:
-                raise ValueError(f"{buffer.name} at {offset} and {other.name} at {start} overlap")
-        alive.append((buffer, offset))
+        alive = [other for other in alive if buffers[other].last >= buffer.first]
+        for other in alive:
+            other_buffer, start = buffers[other], placement.offsets[other]
+            ways = [(start - offset, (i, other)), (offset - start, (other, i))]
+            trailing = any(trail in allowed and below >= max(allowed[trail], 0) for below, trail in ways)
+            if not trailing and offset < start + other_buffer.size and start < offset + buffer.size:
+                raise ValueError(f"{buffer.name} at {offset} and {other_buffer.name} at {start} overlap")
+        alive.append(i)

@@ -1,9 +1,9 @@
 """Order, sharing and offsets together: the memory plan of a program."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from aotc.passes.memory.planner.placement import Buffer, Placement, Tenants, place, search
+from aotc.passes.memory.planner.placement import Buffer, Placement, Tenants, Trails, place, search
 from aotc.passes.memory.planner.program import Program, Role
 from aotc.passes.memory.planner.schedule import SCHEDULERS
 
@@ -32,6 +32,25 @@ class MemoryPlan:
     blocks: tuple[Block, ...]
     placement: Placement
     hosted: tuple[Block, ...]
+    trails: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    """For the first storage of a block and the last one of another: how many bytes below it the first one may begin,
+    where it is written while that is read for the last time."""
+
+    @property
+    def trails_of_blocks(self) -> Trails:
+        """The same by numbers of blocks."""
+        return trails_of(self.blocks, self.trails)
+
+
+def trails_of(blocks: Sequence[Block], trails: Mapping[tuple[int, int], int]) -> Trails:
+    """Which blocks trail which, of those that do by their storages."""
+    firsts = {block.storages[0]: number for number, block in enumerate(blocks)}
+    lasts = {block.storages[-1]: number for number, block in enumerate(blocks)}
+    return {
+        (firsts[result], lasts[operand]): distance
+        for (result, operand), distance in trails.items()
+        if result in firsts and operand in lasts and firsts[result] != lasts[operand]
+    }
 
 
 def plan_memory(
@@ -49,15 +68,28 @@ def plan_memory(
     assert best is not None
     if threads > 1:  # where buffers have the same middle
         return best
-    return replace(best, placement=search([block.buffer for block in best.blocks], best.placement))
+    return (
+        best if best.trails else replace(best, placement=search([each.buffer for each in best.blocks], best.placement))
+    )
+
+
+def _trails(program: Program, order: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Which storages may trail which: those of the arena that are born where the others die."""
+    lifetimes, found = program.lifetimes(order), dict[tuple[int, int], int]()
+    for position, number in enumerate(order):
+        for result, operand, distance in program.tasks[number].trails:
+            roles = {program.storages[storage].role for storage in (result, operand)}
+            if roles == {Role.ARENA} and lifetimes[result][0] == position == lifetimes[operand][1]:
+                found[result, operand] = distance
+    return found
 
 
 def _plan_order(program: Program, order: Sequence[int], alignment: int, in_place: bool, threads: int) -> MemoryPlan:
     blocks = share_in_place(program, order) if in_place else share_nothing(program, order)
     inside = tuple(block for block in blocks if block.host is None)
     hosted = tuple(block for block in blocks if block.host is not None)
-    placement = place([block.buffer for block in inside], alignment, threads=threads)
-    plan = MemoryPlan(tuple(order), inside, placement, hosted)
+    trails = _trails(program, order) if in_place and threads == 1 else {}
+    plan = MemoryPlan(tuple(order), inside, _placed(inside, trails, alignment, threads), hosted, trails)
     return _use_outputs_as_scratch(program, plan, threads)
 
 
@@ -130,5 +162,10 @@ def _without(plan: MemoryPlan, moved: Sequence[Block], guests: dict[Block, Block
     """The plan with the blocks `moved` in outputs."""
     gone = set(moved)
     blocks = tuple(block for block in plan.blocks if block not in gone)
-    placement = place([block.buffer for block in blocks], plan.placement.alignment, threads=threads)
-    return MemoryPlan(plan.order, blocks, placement, (*plan.hosted, *(guests[block] for block in moved)))
+    placement = _placed(blocks, plan.trails, plan.placement.alignment, threads)
+    return MemoryPlan(plan.order, blocks, placement, (*plan.hosted, *(guests[block] for block in moved)), plan.trails)
+
+
+def _placed(blocks: Sequence[Block], trails: Mapping[tuple[int, int], int], alignment: int, threads: int) -> Placement:
+    buffers = [block.buffer for block in blocks]
+    return place(buffers, alignment, threads=threads, trails=trails_of(blocks, trails))

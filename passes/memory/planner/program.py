@@ -50,11 +50,13 @@ class Access:
 @dataclass(frozen=True)
 class Task:
     """One call. `in_place`: (written storage, read storage) of equal size, the first of which may take over the
-    memory of the second if that dies here; the better first."""
+    memory of the second if that dies here; the better first. `trails`: (written storage, read storage, bytes), the
+    first of which may begin so many bytes or more below the second, and overlap it, if that dies here."""
 
     reads: tuple[Access, ...]
     writes: tuple[Access, ...]
     in_place: tuple[tuple[int, int], ...] = ()
+    trails: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def storages(self) -> tuple[int, ...]:

@@ -69,6 +69,11 @@ class _Search:
                 during -= storages[result].size
                 born.discard(result)
                 free.discard(operand)
+        for result, operand, distance in self.program.tasks[number].trails:
+            if operand in free and result in born:
+                during -= max(min(storages[operand].size, storages[result].size - distance), 0)
+                born.discard(result)
+                free.discard(operand)
         return _State(after, live, max(state.peak, during), number, state)
 
     def ready(self, state: _State, candidates: tuple[int, ...]) -> tuple[int, ...]:

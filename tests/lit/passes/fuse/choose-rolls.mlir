@@ -31,3 +31,20 @@ func.func @others(%x: tensor<2x1x10x8x4xi8>, %y: tensor<1x4x10x8xi8>, %z: tensor
   %5 = graph.transpose %4 {permutation = array<i64: 0, 1, 2, 4, 3>} : (tensor<1x1x10x8x4xi8>) -> tensor<1x1x10x4x8xi8>
   func.return %1, %3, %5 : tensor<2x1x8x8x4xi8>, tensor<1x4x8x8xi8>, tensor<1x1x10x4x8xi8>
 }
+
+// -----
+
+// The window is written over what it reads, two rows behind: it rolls alone.
+
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT:     roll =
+// CHECK:         graph.transpose
+// CHECK:         attributes {roll = 1 : i64} {
+// CHECK-NEXT:      graph.max_pool
+func.func @alone(%x: tensor<1x1x10x8x4xi8>) -> tensor<1x4xi8> attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 0, 1, 3, 2, 4>} : (tensor<1x1x10x8x4xi8>) -> tensor<1x1x8x10x4xi8>
+  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x1x8x10x4xi8>) -> tensor<1x1x8x10x4xi8>
+  %2 = graph.slice %1 {starts = array<i64: 0, 0, 7, 0, 0>, steps = array<i64: 1, 1, -1, 1, 1>, shape = array<i64: 1, 1, 8, 10, 4>} : (tensor<1x1x8x10x4xi8>) -> tensor<1x1x8x10x4xi8>
+  %3 = graph.reduce %2 {kind = "max", axes = array<i64: 1, 2, 3>, keepdims = false} : (tensor<1x1x8x10x4xi8>) -> tensor<1x4xi8>
+  func.return %3 : tensor<1x4xi8>
+}
