@@ -30,10 +30,15 @@ S = TypeVar("S", bound=Schedule)
 
 @dataclass(frozen=True)
 class Row:
-    """One position along an axis of a result."""
+    """One position along an axis of a result, or some that are neighbours."""
 
     axis: int
     place: Scalar
+    """The first position."""
+    count: int = 1
+    """How many there are; more than one for nests that say so (`KernelStrategy.rows_at_once`)."""
+    end: Scalar | None = None
+    """The position behind the last one, where there may be fewer."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,12 @@ class LoopNest(Generic[Op]):
 
     def place(self, axis: int) -> Scalar | None:
         """The position along an axis that alone is computed; None where all are."""
-        return self.only.place if self.only is not None and self.only.axis == axis else None
+        row = self.rows_along(axis)
+        return None if row is None else row.place
+
+    def rows_along(self, axis: int) -> Row | None:
+        """The positions along an axis that alone are computed; None where all are."""
+        return self.only if self.only is not None and self.only.axis == axis else None
 
     def over(self, axes: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
         """Parallel loops over what is computed of the first result along some axes."""

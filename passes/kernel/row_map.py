@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +21,8 @@ class RowMap(ABC):
 
     axis: int
     """Of the operand, that along which its rows lie."""
+    unit: int = field(default=1, kw_only=True)
+    """How many neighbours along that axis are of a row."""
 
     @property
     @abstractmethod

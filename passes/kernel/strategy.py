@@ -191,6 +191,10 @@ class KernelStrategy(Generic[Op]):
         which that reads some rows which ones; others are read as a whole. None: they cannot."""
         return None
 
+    def rows_at_once(self, op: Op) -> int:
+        """How many neighbouring rows `nest` computes at once where it computes some of the result."""
+        return 1
+
     def nest(self, nest: Nest[Op, Any]) -> None:
         """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es, values read and written may be tiles.
 

@@ -67,8 +67,16 @@ class Ring:
     @property
     def length(self) -> int:
         """Elements from one row to the next."""
-        shape, unit = shape_of(self.value), max(_UNIT // byte_width(element_type_of(self.value)), 1)
-        return ceil_div(math.prod(shape[row_axis(shape) + 1 :]), unit) * unit
+        unit = max(_UNIT // byte_width(element_type_of(self.value)), 1)
+        if any(read.rows.unit > 1 for _, read in self.readers):
+            unit = 1  # of what is seen without an axis of rows, nothing lies between them
+        return ceil_div(self.size, unit) * unit
+
+    @property
+    def size(self) -> int:
+        """Elements of a row."""
+        shape = shape_of(self.value)
+        return math.prod(shape[row_axis(shape) + 1 :])
 
     @property
     def stages(self) -> range:

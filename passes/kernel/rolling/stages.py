@@ -8,7 +8,7 @@ from what those that it reads have, and the rings of rows are as long as the mos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,14 +18,19 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from aotc.dialects.array_builder import ArrayBuilder
 from aotc.dialects.graph.gradual import GradualOp
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of, viewed_whole
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import FusedOp
-from aotc.passes.kernel.rolling.group_rows import GroupRows, gradual_anchor, inner_scratch
+from aotc.passes.kernel.rolling.group_rows import GroupRows, anchor_of, gradual_anchor, inner_scratch
 from aotc.passes.kernel.rolling.rings import Buffers, Read, Ring
 from aotc.passes.kernel.row_map import RowMap, Steps
 from aotc.passes.kernel.spatial_tiling import row_axis
+from aotc.passes.kernel.strategy import strategy_of
 
 ROLL = "roll"
 """The attribute of a group: the number of the kernel that computes it row by row with others, in its block."""
+
+_NARROW = 6
+"""The least rows of a step where each is a single position."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,17 @@ class Stage:
     def axis(self) -> int:
         """Of the results, that of rows."""
         return row_axis(shape_of(self.group.results[0]))
+
+    @property
+    def at_once(self) -> int:
+        """How many rows are computed at once."""
+        anchor = anchor_of(self.group)
+        return 1 if anchor is None or self.reduction is not None else strategy_of(anchor).rows_at_once(anchor)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a row is a single position with its channels."""
+        return self.reduction is not None or self.axis >= len(shape_of(self.group.results[0])) - 2
 
     @property
     def reduction(self) -> GradualOp | None:
@@ -71,8 +87,8 @@ class Rolling:
         self.stages: list[Stage] = []
         self._made: dict[SSAValue, int] = {}
         """The stages that compute values."""
-        self._available: tuple[int, int, list[Steps]] = 0, 0, []
-        """The pace, steps, and for each of the first stages the rows that are available after each of these."""
+        self._available: tuple[tuple[int, int], int, list[Steps]] = (0, 0), 0, []
+        """The pace, rows of a step, steps, and for each of the first stages the rows that are available after these."""
         for op in ops:
             if isinstance(op, FusedOp):
                 self.add(op, GroupRows.of(op))
@@ -87,10 +103,8 @@ class Rolling:
             if root not in self._made:
                 others += [(value, found) for found in each]
                 continue
-            shapes = [shape_of(some) for some in (argument, root)]
-            extents = {shape[row_axis(shape)] for shape in shapes}
             for found in each:
-                if found is None or found.axis != row_axis(shapes[0]) or extents != {found.extent}:
+                if found is None or not _are_rows(found, shape_of(argument), shape_of(root)):
                     raise ShapeError(f"a group reads other rows than its own of {root.type}")
                 reads.append(Read(root, found, rows.count))
         self._made |= dict.fromkeys(group.results, len(self.stages))
@@ -102,18 +116,26 @@ class Rolling:
 
     @property
     def pace(self) -> int:
-        """How many steps take all rows of what reads only what is whole."""
+        """The most rows of what reads only what is whole."""
         return max(stage.rows for stage in self.stages if not stage.reads)
+
+    @property
+    def at_once(self) -> int:
+        """How many rows each step takes of the most: one; or some that are computed at once, where they are narrow."""
+        if not all(stage.is_narrow for stage in self.stages):
+            return 1
+        unit = math.lcm(*(stage.at_once for stage in self.stages))
+        return ceil_div(_NARROW, unit) * unit
 
     def progress(self) -> list[Steps]:
         """For each stage, how many rows are available at first and after every step, those behind its last included:
         what is below a picture comes row by row, too."""
-        pace, lasts = self.pace, [stage.rows for stage in self.stages]
+        pace, at_once, lasts = self.pace, self.at_once, [stage.rows for stage in self.stages]
         before, count, found = self._available
-        if before != pace:
-            count, found = pace, []
+        if before != (pace, at_once):
+            count, found = ceil_div(pace, at_once), []
         while True:
-            steps = np.arange(count + 1)
+            steps = np.arange(count + 1) * at_once
             for stage in self.stages[len(found) :]:
                 if not stage.reads:
                     found.append(-(-steps * stage.rows // pace))
@@ -122,7 +144,7 @@ class Rolling:
                 found.append(np.minimum.reduce(each) * (steps > 0))
             done = max(int(np.searchsorted(made, last)) for made, last in zip(found, lasts, strict=True))
             if done <= count:
-                self._available = pace, count, found
+                self._available = (pace, at_once), count, found
                 return [made[: done + 1] for made in found]
             count, found = count * 2, []
 
@@ -147,3 +169,15 @@ class Rolling:
     def scratch(self) -> list[TensorType]:
         """The types of all scratch buffers: those of rings, then those of stages."""
         return [*Buffers.of(self.rings()).types, *(kind for stage in self.stages for kind in stage.scratch())]
+
+
+def _are_rows(rows: RowMap, shape: Sequence[int], root: Sequence[int]) -> bool:
+    """Whether rows of a view, of `shape`, are those of what it is a view of."""
+    axis, of_root = rows.axis, row_axis(root)
+    sizes = [rows.unit * math.prod(shape[axis + 1 :]), math.prod(root[of_root + 1 :])]
+    return (
+        math.prod(shape[:axis]) == 1
+        and shape[axis] == rows.extent * rows.unit
+        and root[of_root] == rows.extent
+        and sizes[0] == sizes[1]
+    )

@@ -3,11 +3,15 @@ nothing is read any more, so that both have much of their memory in common (vMCU
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.interfaces import bytes_of, shape_of, viewed_whole
 from aotc.passes.kernel.rolling.stages import Rolling
+from aotc.passes.kernel.row_map import RowMap
 from aotc.passes.kernel.spatial_tiling import row_axis
 
 
@@ -15,8 +19,8 @@ def trail(rolling: Rolling, result: SSAValue, operand: SSAValue) -> int | None:
     """The least number of bytes by which a result of groups that roll must begin below an operand that is whole, such
     that it is written only where the operand has been read; None where rows of it may be read at any time.
 
-    Within a step stages go on one after the other, and each row by row; in which order elements of a row are read and
-    written is not known. What is reduced is written behind the last step.
+    Within a step stages go on one after the other, and each row by row, or some rows at once; in which order elements
+    of these are read and written is not known. What is reduced is written behind the last step.
     """
     writer = rolling.made_in(result)
     stage, progress = rolling.stages[writer], rolling.progress()
@@ -27,16 +31,22 @@ def trail(rolling: Rolling, result: SSAValue, operand: SSAValue) -> int | None:
         for value, rows in other.others:
             if viewed_whole(value) is not operand:
                 continue
-            if rows is None or rows.axis != row_axis(shape_of(value)) or rows.extent != shape_of(value)[rows.axis]:
+            if rows is None or not _are_outermost(rows, shape_of(value)):
                 return None
+            of_row = bytes_of(value) // rows.extent
             if reader == writer:
                 row = np.arange(stage.rows)
-                ahead = (row + 1) * size - rows.first(row) * _row_bytes(value)
+                ahead = np.minimum(row + stage.at_once, stage.rows) * size - rows.first(row) * of_row
             else:
                 made = progress[reader][1:] if reader < writer else progress[reader][:-1]  # when the writer goes on
-                ahead = np.where(made < other.rows, written[1:] - rows.first(made) * _row_bytes(value), 0)
+                ahead = np.where(made < other.rows, written[1:] - rows.first(made) * of_row, 0)
             least = max(least, int(ahead.max()))
     return least
+
+
+def _are_outermost(rows: RowMap, shape: Sequence[int]) -> bool:
+    """Whether rows follow each other in memory."""
+    return math.prod(shape[: rows.axis]) == 1 and shape[rows.axis] == rows.extent * rows.unit
 
 
 def _row_bytes(value: SSAValue) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -48,10 +49,18 @@ class WindowRows(RowMap):
         return b.max(rows * self.window.stride - self.window.before, 0)
 
 
-def window_rows(op: AnchorOp, windows: Sequence[SlidingWindow]) -> Mapping[int, WindowRows] | None:
-    """The rows of the first operand, for a window operation on one image with the channels last (see
-    `KernelStrategy.row_maps`); None where rows are no positions along the first spatial axis."""
-    x, result, first = shape_of(op.operands[0]), shape_of(op.results[0]), windows[0]
-    rows = [shape[row_axis(shape)] for shape in (x, result)]
-    along = row_axis(result) == 2 and row_axis(x) in (1, 2) and len(windows) > 1
-    return {0: WindowRows(row_axis(x), first)} if along and rows == [first.extent, first.positions] else None
+def window_rows(
+    op: AnchorOp, windows: Sequence[SlidingWindow], *, first: int = 2, unit: int = 1
+) -> Mapping[int, WindowRows] | None:
+    """The rows of the first operand, for a window operation on one image with the channels last, [N, 1, spatial.., C]
+    (see `KernelStrategy.row_maps`); None where rows are no positions along a spatial axis.
+
+    Spatial axes of the operand begin with axis `first`; along the last one a position has `unit` elements.
+    """
+    x, axis = shape_of(op.operands[0]), row_axis(shape_of(op.results[0]))
+    if not 2 <= axis < 2 + len(windows):
+        return None
+    window, of_x = windows[axis - 2], first + axis - 2
+    unit = unit if axis == 1 + len(windows) else 1
+    alone = math.prod(x[:of_x]) == 1 and x[of_x] == window.extent * unit
+    return {0: WindowRows(of_x, window, unit=unit)} if alone else None

@@ -27,7 +27,7 @@ from aotc.dialects.graph.packed.integers.channels_last import (
     PackNibblesOp,
     words,
 )
-from aotc.dialects.graph.schedules import Schedule, SumsSchedule
+from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Core
 from aotc.passes.kernel.costs import sums_cost
@@ -37,6 +37,7 @@ from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums, DepthwiseSums
 from aotc.passes.kernel.nests.sums.position_axes import last_axis
 from aotc.passes.kernel.nests.sums.sums_nest import MatMulSums
 from aotc.passes.kernel.rolling.window_rows import WindowRows, window_rows
+from aotc.passes.kernel.spatial_tiling import row_axis
 from aotc.passes.kernel.strategies.conv_strategy import window_properties
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
@@ -326,11 +327,21 @@ def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAVa
     return (layouts.add(ReshapeOp.get(x.value, shape=shape)), layouts.add(ReshapeOp.get(turned, shape=[outputs, size])))
 
 
+def _neighbours(op: AccumulatingOp) -> int:
+    """How many rows of a result [N, 1, spatial.., C] are computed at once: neighbours along the last spatial axis."""
+    shape, schedule = shape_of(op.results[0]), schedule_of(op)
+    along = row_axis(shape) == len(shape) - 2 and isinstance(schedule, SumsSchedule)
+    return schedule.positions if along and isinstance(schedule, SumsSchedule) else 1
+
+
 class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     """`graph.channels_last_conv`."""
 
     def row_maps(self, op: ChannelsLastConvOp) -> Mapping[int, WindowRows] | None:
-        return window_rows(op, op.windows())
+        return window_rows(op, op.windows(), first=1, unit=op.channels)
+
+    def rows_at_once(self, op: ChannelsLastConvOp) -> int:
+        return _neighbours(op) if op.patch is None else 1
 
     def nest(self, nest: Nest[ChannelsLastConvOp, SumsSchedule]) -> None:
         kind = ConvSums if nest.op.patch is None else PatchSums
@@ -344,6 +355,9 @@ class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
 
     def row_maps(self, op: ChannelsLastDepthwiseConvOp) -> Mapping[int, WindowRows] | None:
         return window_rows(op, op.windows())
+
+    def rows_at_once(self, op: ChannelsLastDepthwiseConvOp) -> int:
+        return _neighbours(op)
 
 
 class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):

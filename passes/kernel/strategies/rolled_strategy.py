@@ -5,6 +5,7 @@ as many rows as any step needs, of which the first ones are those that are read 
 to the front, so that rows which a window sees are neighbours.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,9 +92,15 @@ class _RolledKernel:
             available: list[Scalar] = []
             now: list[Scalar] = []
             for number, stage in enumerate(stages):
-                available.append(self._available(stage, at + 1, available))
+                available.append(self._available(stage, (at + 1) * rolling.at_once, available))
                 now.append(b.min(available[-1], stage.rows))
-                b.sequential_range(made[number], now[-1], 1, lambda row, n=number: self._row(n, row, firsts))
+                end = now[-1] if stage.at_once > 1 else None
+                b.sequential_range(
+                    made[number],
+                    now[-1],
+                    stage.at_once,
+                    lambda row, n=number, end=end: self._rows(n, row, end, firsts),
+                )
             after = [self._first_needed(ring, now) for ring in rings]
             for number, ring in enumerate(rings):
                 if ring.moved:
@@ -106,11 +113,12 @@ class _RolledKernel:
         for number, op in reductions:
             self._end(number, op)
 
-    def _available(self, stage: Stage, step: Scalar, available: Sequence[Scalar]) -> Scalar:
-        """How many rows of a stage are available after a step, from those of the stages before."""
+    def _available(self, stage: Stage, rows: Scalar, available: Sequence[Scalar]) -> Scalar:
+        """How many rows of a stage are available after a step, where that many are of what has the most, from those of
+        the stages before."""
         b, pace = self.nest.b, self.rolling.pace
         if not stage.reads:
-            return step if stage.rows == pace else (step * stage.rows + (pace - 1)) / pace
+            return rows if stage.rows == pace else (rows * stage.rows + (pace - 1)) / pace
         least, *others = (
             read.rows.available_at(b, available[self.rolling.made_in(read.value)]) for read in stage.reads
         )
@@ -129,7 +137,8 @@ class _RolledKernel:
         """Move the rows from `after` on to the front of a ring that begins with row `first`."""
         b, buffer = self.nest.b, self.buffers.numbers[number]
         read, write = self._memory(buffer), self._write_memory(buffer)
-        size = WORD if isinstance(b, WordBuilder) and byte_width(element_type_of(ring.value)) == 1 else 1
+        words = isinstance(b, WordBuilder) and byte_width(element_type_of(ring.value)) == 1
+        size = WORD if words and ring.length % WORD == 0 else 1
         distance, count = (after - first) * ring.length, (made - after) * ring.length
 
         def place(at: Scalar) -> list[Scalar]:
@@ -153,10 +162,11 @@ class _RolledKernel:
 
         b.only_when(b.compare("gt", after, first), all_of_them)
 
-    # One row
+    # Rows
 
-    def _row(self, number: int, row: Scalar, firsts: Sequence[Scalar]) -> None:
-        """Write a row of a stage; rings begin with the rows `firsts`."""
+    def _rows(self, number: int, row: Scalar, end: Scalar | None, firsts: Sequence[Scalar]) -> None:
+        """Write a row of a stage, or as many as it computes at once, those before `end`; rings begin with the rows
+        `firsts`."""
         b, stage = self.nest.b, self.rolling.stages[number]
         if (reduction := stage.reduction) is not None:
             self._reduce(number, reduction, row, firsts)
@@ -169,7 +179,7 @@ class _RolledKernel:
             for value, write in zip(found, writers, strict=True):
                 write(index, value)
 
-        anchor, place = anchor_of(group), Row(stage.axis, row)
+        anchor, place = anchor_of(group), Row(stage.axis, row, stage.at_once, end)
         if anchor is None:
             shape = shape_of(group.results[0])
             extents = [1 if axis == stage.axis else extent for axis, extent in enumerate(shape)]
@@ -286,12 +296,15 @@ class _RolledKernel:
     ) -> tuple[int, Callable[[Sequence[Scalar]], Scalar]]:
         """The buffer with a ring of a value, and the place in it of the element at an index of a view of the value."""
         b, number, shape = self.nest.b, self.numbers[root], shape_of(view)
-        axis, length = row_axis(shape), self.buffers.rings[number].length
+        axis, ring = row_axis(shape), self.buffers.rings[number]
+        merged = math.prod(shape[axis + 1 :]) != ring.size  # rows are no axis of the view
 
         def slot(index: Sequence[Scalar]) -> Scalar:
-            *outer, last = index[axis + 1 :]
+            *outer, last = index[axis:] if merged else index[axis + 1 :]
             base = last.base if isinstance(last, WordIndex) else last
-            place = linearize(b, [*outer, base], shape[axis + 1 :]) + (index[axis] - firsts[number]) * length
+            place = linearize(b, [*outer, base], shape[axis:] if merged else shape[axis + 1 :])
+            first = firsts[number] * ring.length
+            place = place - first if merged else place + (index[axis] - firsts[number]) * ring.length
             return WordIndex.of(place) if isinstance(last, WordIndex) else place
 
         return self.buffers.numbers[number], slot

@@ -60,7 +60,10 @@ class ConvSums(ChannelsLastNest):
             def across(first: Scalar, count: int, taps: Span) -> None:
                 self.blocks(lambda output, width: self._tile(index, first, count, taps, output, width))
 
-            self.axis.over(b, self.schedule.positions, across)
+            if (row := self.rows_along(len(self.shape) - 2)) is not None:
+                self.axis.within(b, row, across)
+            else:
+                self.axis.over(b, self.schedule.positions, across)
 
         self.over([0, *range(2, len(self.shape) - 2)], outer)
 
@@ -266,7 +269,10 @@ class DepthwiseSums(SumsNest[ChannelsLastDepthwiseConvOp]):
             b.parallel_range(0, full, width, lambda c: self._tile(index, first, count, spans, c, width))
             b.parallel_range(full, channels, 1, lambda c: self._tile(index, first, count, spans, c, 1))
 
-        axis.over(b, self.schedule.positions, across)
+        if (row := self.rows_along(len(self.shape) - 2)) is not None:
+            axis.within(b, row, across)
+        else:
+            axis.over(b, self.schedule.positions, across)
 
     def _tile(
         self, index: Sequence[Scalar], first: Scalar, count: int, spans: Sequence[Span], channel: Scalar, width: int

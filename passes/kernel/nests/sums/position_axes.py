@@ -11,6 +11,7 @@ from aotc.dialects.builder import Number, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.nest import Row
 
 Span: TypeAlias = "tuple[Scalar, Scalar]"
 """A range of taps or elements."""
@@ -49,6 +50,16 @@ def stretches(window: SlidingWindow) -> list[Stretch]:
     return found
 
 
+def _either(b: TileBuilder, condition: Scalar, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+    """A conditional without results."""
+
+    def side(write: Callable[[], None]) -> list[Scalar]:
+        write()
+        return []
+
+    b.when(condition, lambda: side(then), lambda: side(otherwise))
+
+
 @dataclass(frozen=True)
 class Axis:
     """The positions of an axis, in parts that have code of their own."""
@@ -79,6 +90,40 @@ class Axis:
     def is_static(self) -> bool:
         """Whether the taps of all positions are known."""
         return not self.rest
+
+    def within(self, b: TileBuilder, row: Row, body: Neighbours) -> None:
+        """Loops over some positions: together where they see the whole window, else one at a time."""
+        end = row.place + row.count if row.end is None else row.end
+        whole = next((part for part in self.parts if part.taps == (0, self.window.size)), None)
+
+        def one(at: Scalar, parts: Sequence[Stretch]) -> None:
+            if not parts:
+                body(at, 1, self.window.taps(b, at))
+                return
+            part, *others = parts
+            taps = b.index(part.taps[0]), b.index(part.taps[1])
+            if not others:
+                body(at, 1, taps)
+                return
+            _either(b, b.compare("lt", at, part.high), lambda: body(at, 1, taps), lambda: one(at, others))
+
+        def each() -> None:
+            parts = self.parts if self.is_static else ()
+            b.sequential_range(row.place, b.min(end, row.place + row.count), 1, lambda at: one(at, parts))
+
+        if whole is None or row.count == 1:
+            each()
+            return
+        fits = b.compare("le", row.place + row.count, end if self.is_whole else b.min(end, whole.high))
+        if whole.low:
+            fits = fits & b.compare("ge", row.place, whole.low)
+        taps = b.index(0), b.index(self.window.size)
+        _either(b, fits, lambda: body(row.place, row.count, taps), each)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all positions see the whole window."""
+        return self.is_static and len(self.parts) == 1
 
     def over(self, b: TileBuilder, count: int, body: Neighbours) -> None:
         """Loops over all positions, `count` at a time where their taps are known, else one at a time."""
