@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from aotc.cli.arguments import options_from
 from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError, printable, show
-from aotc.model.plan_table import plan_lines
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
@@ -93,19 +91,6 @@ def run_command(arguments: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def plan_command(arguments: argparse.Namespace) -> int:
-    """`aotc plan`."""
-    from aotc.compiler.driver import lower
-
-    with progress() as report:
-        info = lower(arguments.model, options_from(arguments), report).info()
-    sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    folded = {"folded_channels": [asdict(each) for each in info.folded_channels]}
-    lines = plan_lines(info.plan, sizes, width, info.folded_channels)
-    return _answer(arguments, asdict(info.plan) | sizes | folded, lines)
-
-
 def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
     from aotc.cli.tables import summary
@@ -161,7 +146,7 @@ def inspect_command(arguments: argparse.Namespace) -> int:
 
     path = Path(arguments.model)
     if (text := view(path, arguments.method)) is not None:
-        return _answer(arguments, {"file": str(path), "text": text}, text)
+        return answer(arguments, {"file": str(path), "text": text}, text)
     description = describe(path)
     if arguments.json:
         return print_json(description)
@@ -191,7 +176,7 @@ def bench_command(arguments: argparse.Namespace) -> int:
         else:
             result = tables.compare(arguments.model, options, arguments, report)
     table = tables.profile_table(result) if arguments.profile else tables.comparison_table(result)
-    return _answer(arguments, result, table)
+    return answer(arguments, result, table)
 
 
 def tune_command(arguments: argparse.Namespace) -> int:
@@ -210,7 +195,7 @@ def tune_command(arguments: argparse.Namespace) -> int:
             gains.append(gain)
             write_files(path.parent, {path.name: table.text()})
     found = {"table": str(path), "gains": [asdict(gain) for gain in gains]}
-    return _answer(arguments, found, f"{tables.gains_table(gains)}\n{path}")
+    return answer(arguments, found, f"{tables.gains_table(gains)}\n{path}")
 
 
 def cache_command(arguments: argparse.Namespace) -> int:
@@ -219,13 +204,13 @@ def cache_command(arguments: argparse.Namespace) -> int:
 
     if arguments.clear:
         count, size = cache.clear()
-        return _answer(arguments, {"removed": count, "bytes": size}, f"removed {count} compiled models, {size:,} bytes")
+        return answer(arguments, {"removed": count, "bytes": size}, f"removed {count} compiled models, {size:,} bytes")
     where = cache.directory()
     found = list(cache.entries())
     size = sum(size for _, size in found)
     state = {"directory": None if where is None else str(where), "models": len(found), "bytes": size}
     text = f"{where or 'no cache (AOTC_CACHE_DIR is empty)'}: {len(found)} compiled models, {size:,} bytes"
-    return _answer(arguments, state, text)
+    return answer(arguments, state, text)
 
 
 def phases_command(arguments: argparse.Namespace) -> int:
@@ -237,14 +222,14 @@ def phases_command(arguments: argparse.Namespace) -> int:
     asked = options if arguments.target is not None or options != CompileOptions() else None
     if asked is not None:
         require_suitable(asked)
-    return _answer(arguments, as_json(asked), every_row() if asked is None else what_runs(asked))
+    return answer(arguments, as_json(asked), every_row() if asked is None else what_runs(asked))
 
 
 def targets_command(arguments: argparse.Namespace) -> int:
     """`aotc targets`."""
     from aotc.machines.targets import named_targets, targets_table
 
-    return _answer(arguments, {each.name: each.as_json() for each in named_targets()}, targets_table().rstrip("\n"))
+    return answer(arguments, {each.name: each.as_json() for each in named_targets()}, targets_table().rstrip("\n"))
 
 
 def ops_command(arguments: argparse.Namespace) -> int:
@@ -259,7 +244,7 @@ def ops_command(arguments: argparse.Namespace) -> int:
             raise UsageError("unknown-operator", f"there is no operator {wanted}", fix="`aotc ops` lists all")
     known = [row.operator for row in rows if not row.refused]
     found = {"operators": known, "support": [row.as_json() for row in rows]}
-    return _answer(arguments, found, "\n".join(known if wanted is None else map(text_of, rows)))
+    return answer(arguments, found, "\n".join(known if wanted is None else map(text_of, rows)))
 
 
 def runtime_command(arguments: argparse.Namespace) -> int:
@@ -274,14 +259,14 @@ def runtime_command(arguments: argparse.Namespace) -> int:
         if source.name.endswith((".c", ".h", ".hpp"))
     }
     written = write_files(Path(arguments.output), sources)
-    return _answer(arguments, {"files": [*map(str, written)]}, _sizes(written))
+    return answer(arguments, {"files": [*map(str, written)]}, _sizes(written))
 
 
 def _sizes(files: Iterable[Path]) -> list[str]:
     return [f"{path.stat().st_size:>12,}  {path}" for path in files]
 
 
-def _answer(arguments: argparse.Namespace, value: Any, text: str | Sequence[str]) -> int:
+def answer(arguments: argparse.Namespace, value: Any, text: str | Sequence[str]) -> int:
     """Print a value as JSON where that is asked for, else as text, or as lines of it."""
     if arguments.json:
         return print_json(value)

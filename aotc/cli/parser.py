@@ -54,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("runtime", commands.runtime_command, _runtime, "write the C runtime: sources and headers")
     add("run", commands.run_command, _run, "run a model on recorded or random inputs")
     add("verify", _verify_command, _verify, "compare a model's outputs with those of onnxruntime")
-    add("plan", commands.plan_command, _plan, "print the memory plan")
+    add("plan", _plan_command, _plan, "print the memory plan, or prove it")
     add("check", commands.check_command, _check, "list everything that stands in the way of compiling")
     add("inspect", commands.inspect_command, _inspect, "show a model, or anything that was written of one")
     add("bench", commands.bench_command, _bench, "time a model")
@@ -71,6 +71,12 @@ def build_parser() -> argparse.ArgumentParser:
     sentence = "list the supported ONNX operators, or say what is supported of one"
     add("ops", commands.ops_command, _ops, sentence)
     return parser
+
+
+def _plan_command(arguments: argparse.Namespace) -> int:
+    from aotc.cli.planning import plan_command
+
+    return plan_command(arguments)
 
 
 def _verify_command(arguments: argparse.Namespace) -> int:
@@ -144,7 +150,12 @@ def _verify(sub: argparse.ArgumentParser) -> None:
 
 
 def _plan(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("model", metavar="MODEL.onnx")
+    about = "a model; or the NAME.json of a compiled one; or buffers with sizes and lifetimes"
+    sub.add_argument("model", metavar="MODEL.onnx|NAME.json|FILE.csv", help=about)
+    about = "prove, without the planner, that nothing is overwritten that is still read, and that the C does the same"
+    sub.add_argument("--check", action="store_true", help=about)
+    sub.add_argument("--capacity", metavar="BYTES", type=_positive, help="of FILE.csv: what offsets are to fit into")
+    sub.add_argument("-o", "--output", metavar="OUT.csv", help="of FILE.csv: write it with offsets there")
     shared.add_compile_options(sub)
     shared.add_options(sub, "ram", title="budgets", about="In bytes, or 16K, 1M.")
 

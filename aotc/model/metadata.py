@@ -179,7 +179,8 @@ class TaskInfo:
     """The numbers among `writes` of those that are written over what the task reads, element by element."""
     trails: tuple[TrailInfo, ...] = ()
     kind: str = "call"
-    """A "call" of a kernel; "if" or "loop", whose conditions it reads; "load" of what ends a region."""
+    """A "call" of a kernel; "if" or "loop", whose conditions it reads; "load" of what ends a region; "store"
+    of the number of an iteration."""
     regions: tuple[int, ...] = ()
     """Of "if" and "loop", how many of the tasks that follow each region has."""
 

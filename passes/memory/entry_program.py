@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -114,6 +114,11 @@ class EntryBlock:
         for each in (*self.planned.blocks, *self.planned.hosted):
             homes |= dict.fromkeys(each.storages, each.storages[0] if each.host is None else each.host)
         return homes
+
+    def is_over(self, written: Access, reads: Iterable[Access]) -> bool:
+        """Whether what is written takes over the memory of something else that is read."""
+        home, storage = self.homes[written.storage], written.storage
+        return any(self.homes[read.storage] == home and read.storage != storage for read in reads)
 
     @property
     def planned(self) -> MemoryPlan:

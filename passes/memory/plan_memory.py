@@ -188,9 +188,8 @@ def _mark_aliases(entry: EntryBlock) -> None:
         marked: set[int] = set()
         for n, read in enumerate(task.reads):
             for k, write in enumerate(task.writes, len(task.reads)):
-                shared = entry.homes[read.storage] == entry.homes[write.storage] and read.storage != write.storage
                 trails = (write.storage, read.storage) in entry.planned.trails
-                if shared or trails or read.overlaps(write):
+                if trails or entry.is_over(write, [read]) or read.overlaps(write):
                     marked |= {n, k}
         if marked and len(task.reads) + len(task.writes) == len(op.operands):
             attributes = contract.arguments_of(kernel)

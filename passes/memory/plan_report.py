@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
-from xdsl.dialects.memref import LoadOp
+from xdsl.dialects.memref import LoadOp, StoreOp
 from xdsl.dialects.scf import IfOp
 
 from aotc.dialects.aot import contract
@@ -83,7 +84,6 @@ class _Report:
         for storage in (*(number for each in shown for number in each.storages), *outputs):
             numbers[storage] = len(self.values)
             self.values.append(("", storages[storage].size))
-        homes = block.homes
         firsts: list[int] = []
         lasts: list[int] = []
         rolls: list[tuple[RollInfo, list[int]]] = []
@@ -93,7 +93,7 @@ class _Report:
             call, number = block.calls[position], len(self.order)
             firsts.append(number)
             self.order.append("+".join(label_of(call.op)))
-            self.tasks.append(_task(block, position, numbers, homes))
+            self.tasks.append(_task(block, position, numbers))
             rolls += _rolled(block, position, number)
             inside: list[int] = []
             for inner in call.inner:
@@ -144,7 +144,7 @@ class _Report:
             self.values[number] = where, self.values[number][1]
 
 
-def _task(block: EntryBlock, position: int, numbers: Mapping[int, int], homes: Mapping[int, int]) -> TaskInfo:
+def _task(block: EntryBlock, position: int, numbers: Mapping[int, int]) -> TaskInfo:
     """The bytes that a task touches, of control flow those of its conditions: the tasks of regions say the rest."""
     call, task = block.calls[position], block.tasks[position]
 
@@ -153,25 +153,27 @@ def _task(block: EntryBlock, position: int, numbers: Mapping[int, int], homes: M
             AccessInfo(numbers[each.storage], each.start, each.end) for each in accesses if each.storage in numbers
         )
 
-    if isinstance(call.op, CallOp):
-        writes = [each for each in task.writes if each.storage in numbers]
-        over = [
-            any(homes[read.storage] == homes[each.storage] and read.storage != each.storage for read in task.reads)
-            for each in writes
-        ]
+    if isinstance(call.op, CallOp | StoreOp):
+        reads, writes = task.reads, task.writes
+        kernel = block.functions.get(call.op.callee.string_value()) if isinstance(call.op, CallOp) else None
+        if isinstance(call.op, StoreOp):
+            reads = ()
+        elif kernel is not None and (places := contract.IN_PLACE.get(kernel)) is not None:
+            # With a number among the operands the planner does not ask which of them are written.
+            touched = [block.access(value) for value in call.op.operands if isinstance(value.type, MemRefType)]
+            reads, writes = touched[: len(touched) - len(places)], touched[len(touched) - len(places) :]
+        writes = [each for each in writes if each.storage in numbers]
+        in_place = tuple(place for place, each in enumerate(writes) if block.is_over(each, reads))
         ways = {(numbers[result], numbers[operand]): below for (result, operand), below in block.planned.trails.items()}
         trails = {
-            TrailInfo(n, numbers[read.storage], ways[trail])
-            for n, each in enumerate(writes)
-            for read in task.reads
+            TrailInfo(place, numbers[read.storage], ways[trail])
+            for place, each in enumerate(writes)
+            for read in reads
             if (trail := (numbers[each.storage], numbers.get(read.storage, -1))) in ways
         }
-        return TaskInfo(
-            known(task.reads),
-            known(writes),
-            tuple(n for n, is_over in enumerate(over) if is_over),
-            tuple(sorted(trails, key=lambda each: (each.write, each.read))),
-        )
+        listed = tuple(sorted(trails, key=lambda each: (each.write, each.read)))
+        kind = "call" if isinstance(call.op, CallOp) else "store"
+        return TaskInfo(known(reads), known(writes), in_place, listed, kind)
     loads = [each for each in (*call.before, call.op) if isinstance(each, LoadOp)]
     kind = "load" if not call.inner else "if" if isinstance(call.op, IfOp) else "loop"
     return TaskInfo(known(dict.fromkeys(block.access(load.memref) for load in loads)), kind=kind)

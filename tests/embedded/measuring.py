@@ -14,6 +14,8 @@ import numpy as np
 from rig import BOARDS, HERE, Board, Run, Sizes, build, run
 
 import aotc
+from aotc.compiler.checking.c_calls import checked_plan
+from aotc.model.metadata import from_json
 
 DATA = Path(__file__).parents[1] / "models" / "data"
 RUNTIME = Path(aotc.__file__).parent / "runtime"
@@ -46,10 +48,14 @@ def cases(model: str) -> tuple[Case, ...]:
 
 @cache
 def compiled(model: str, target: str, **options: Any) -> Path:
-    """The folder of a model's C files and object for `target`, called MODEL.*; options are those of `compile_to`."""
+    """The folder of a model's C files and object for `target`, called MODEL.*; options are those of `compile_to`. Its
+    memory plan is proved."""
     folder = Path(mkdtemp(prefix=f"{model}.", dir=_SCRATCH.name))
     options = {"optimize": "s", "emit": ("c", "object"), **options}
     aotc.compile_to(DATA / model / "model.onnx", folder, name=model, target=target, **options)
+    info = from_json((folder / f"{model}.json").read_text())
+    _, faults = checked_plan(info, "".join(each.read_text() for each in folder.glob("*.c")) or None)
+    assert faults == [], faults
     return folder
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from memory import kept_for_a_file
 from vector_headers import headers_read
 
+from aotc.compiler.checking.c_calls import checked_plan
 from aotc.compiler.driver import built, in_process, lower
 from aotc.emit.c.files import emit_c
 from aotc.executor import CompiledModel, compiled_in_process, load
@@ -44,8 +45,11 @@ def quickly(artifacts: ArtifactSet) -> ArtifactSet:
 
 def write_c(compilation: Compilation, folder: Path) -> Path:
     """C in `folder` as `compile_to` writes it, but for the figures of its report, for which LLVM compiles it, too; the
-    file of code."""
-    source, *_ = write_files(folder, emit_c(compilation.module, compilation.store, compilation.info()))
+    file of code. Its memory plan is proved."""
+    info = compilation.info()
+    source, *_ = write_files(folder, emit_c(compilation.module, compilation.store, info))
+    _, faults = checked_plan(info, source.read_text(encoding="utf-8"))
+    assert faults == [], faults
     return source
 
 

@@ -1,0 +1,78 @@
+"""`aotc plan`: the memory plan of a model, a proof of it, or offsets for buffers from elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aotc.cli.arguments import options_from
+from aotc.cli.commands import answer, print_json, progress
+from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError, show
+from aotc.model.metadata import ModelInfo, from_json
+from aotc.model.plan_table import plan_lines
+
+if TYPE_CHECKING:
+    from aotc.pipeline.compilation import Compilation
+
+
+def plan_command(arguments: argparse.Namespace) -> int:
+    """`aotc plan`."""
+    path = Path(arguments.model)
+    if path.suffix == ".csv":
+        from aotc.cli.instances import solve_command
+
+        return solve_command(arguments)
+    for option in ("capacity", "output"):
+        if getattr(arguments, option) is not None:
+            raise UsageError("option-conflict", f"--{option} with {path.name}", "it is of buffers in a FILE.csv")
+    if arguments.check:
+        return _check(arguments, path)
+    info = _read(path) if path.suffix == ".json" else _compiled(arguments).info()
+    sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    folded = {"folded_channels": [asdict(each) for each in info.folded_channels]}
+    lines = plan_lines(info.plan, sizes, width, info.folded_channels)
+    return answer(arguments, asdict(info.plan) | sizes | folded, lines)
+
+
+def _check(arguments: argparse.Namespace, path: Path) -> int:
+    from aotc.compiler.checking.c_calls import checked_plan, source_of
+
+    if path.suffix == ".json":
+        info = _read(path)
+        files = [path.with_name(f"{info.name}{end}.c") for end in ("", "_operators")]
+        source = "".join(file.read_text(encoding="utf-8") for file in files if file.exists()) or None
+    else:
+        compilation = _compiled(arguments)
+        info, source = compilation.info(), source_of(compilation)
+    calls, faults = checked_plan(info, source)
+    problems = [Problem("unsafe-plan", fault) for fault in faults]
+    tasks, buffers = len(info.plan.tasks), len(info.plan.buffers) + len(info.plan.outputs)
+    if arguments.json:
+        counts = {"tasks": tasks, "buffers": buffers, "calls_of_c": calls}
+        print_json({"ok": not problems, "problems": [asdict(problem) for problem in problems]} | counts)
+    else:
+        for problem in problems:
+            print(f"error: {problem}", file=sys.stderr)
+        if not problems:
+            show(f"nothing that is still read is overwritten: {tasks} tasks, {buffers} buffers")
+            show(f"the C calls its kernels so: {calls} calls" if calls else "there is no C that calls with pointers")
+    return EXIT_WRONG if problems else EXIT_OK
+
+
+def _read(path: Path) -> ModelInfo:
+    try:
+        return from_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError("invalid-file", f"{path} is not the JSON of a compiled model", str(error)) from error
+
+
+def _compiled(arguments: argparse.Namespace) -> Compilation:
+    from aotc.compiler.driver import lower
+
+    with progress() as report:
+        return lower(arguments.model, options_from(arguments), report)

@@ -1,0 +1,206 @@
+"""Which memory the kernels of generated C are called with: its text is read, and compared with the memory plan.
+
+The pointers that a call has into the arena, or into an output, are those that the plan says, in its order: constant
+ones where it says that the kernel reads, others where it writes. A kernel is told with `restrict` only of what no other
+pointer of a call overlaps, and touches no more bytes than the plan has for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aotc.compiler.checking.plan_proof import Span, bytes_of, faults_of, span_of
+from aotc.errors import UsageError
+from aotc.model.metadata import KernelInfo, ModelInfo, TaskInfo
+
+if TYPE_CHECKING:
+    from aotc.pipeline.compilation import Compilation
+
+_SIZES = {"void": 1, "bool": 1, "char": 1, "float": 4, "double": 8}
+"""Bytes of C types whose names have no number of bits."""
+_CAST = re.compile(r"\(\s*(?:const\s+)?\w+\s*\*\s*\)")
+_LOCAL = re.compile(r"(?:const\s+)?(\w+)\s*\*\s*(?:const\s+|restrict\s+)*(\w+)\s*=\s*([^;]+);")
+_PARAMETER = re.compile(r"(const\s+)?(\w+)\s*\*\s*(restrict\s+)?(\w+)")
+
+
+@dataclass(frozen=True)
+class _Pointer:
+    """A place in memory: what it is in, by name in C, and how many bytes behind its start; None is not a constant."""
+
+    base: str
+    offset: int | None
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    constant: bool
+    alone: bool
+    """Whether nothing else overlaps it, as C is told."""
+
+
+def calls_of(source: str, info: ModelInfo) -> list[tuple[str, list[tuple[_Parameter, _Pointer]]]]:
+    """The kernel and its pointers of each call in the entry, in order."""
+    kernels = {each.symbol for each in info.kernels}
+    text = re.sub(r"/\*.*?\*/", " ", source, flags=re.DOTALL)
+    found: dict[str, list[_Parameter | None]] = {}
+    for symbol in kernels:
+        head = f" int32_t {symbol}("
+        if (start := text.find(head)) < 0:
+            raise UsageError("invalid-file", "the C is not that of the plan", f"the kernel {symbol} is not there")
+        parameters = [_PARAMETER.match(each) for each in _arguments(text, start + len(head))]
+        found[symbol] = [each and _Parameter(bool(each[1]), bool(each[3])) for each in parameters]
+    calls: list[tuple[str, list[tuple[_Parameter, _Pointer]]]] = []
+    call = re.compile(rf"\b({'|'.join(sorted(kernels, key=len, reverse=True)) or 'a^'})\(")
+    for name, body in _functions(text):
+        if name in kernels:
+            continue
+        places = {match[2]: (match[1], match[3]) for match in _LOCAL.finditer(body)}
+        for match in call.finditer(body):
+            given = [_pointer(each, places) for each in _arguments(body, match.end())]
+            parameters = found[match[1]]
+            if len(given) != len(parameters):
+                why = f"{match[1]} is called with {len(given)} arguments, not {len(parameters)}"
+                raise UsageError("invalid-file", "the C is not that of the plan", why)
+            both = zip(parameters, given, strict=True)
+            calls.append((match[1], [(each, pointer) for each, pointer in both if each is not None]))
+    return calls
+
+
+def _functions(text: str) -> Iterator[tuple[str, str]]:
+    """Name and body of each function: its braces are alone at the beginning of lines."""
+    end = 0
+    while (begin := text.find("\n{\n", end)) >= 0:
+        names = re.findall(r"^[a-zA-Z][\w *]*?(\w+)\(", text[end:begin], re.MULTILINE)
+        end = text.find("\n}", begin)
+        if names and end >= 0:
+            yield names[-1], text[begin:end]
+        if end < 0:
+            return
+
+
+def _arguments(text: str, start: int) -> list[str]:
+    """The texts between commas from `start`, behind an opening parenthesis, to the one that closes it."""
+    depth, begin, found = 0, start, list[str]()
+    for place in range(start, len(text)):
+        char = text[place]
+        if char in "([{":
+            depth += 1
+        elif char in ")]}" and depth:
+            depth -= 1
+        elif char == ")" or (char == "," and not depth):
+            found.append(text[begin:place].strip())
+            begin = place + 1
+            if char == ")":
+                return [each for each in found if each]
+    raise UsageError("invalid-file", "the C is not that of the plan", "a call has no end")
+
+
+def _pointer(text: str, places: dict[str, tuple[str, str]]) -> _Pointer:
+    """Where an expression points to, through the variables of the function."""
+    text = _CAST.sub("", text).strip()
+    match = re.fullmatch(r"&?\(?(\w+)\)?(?:\[(.*)\])?", text) or re.fullmatch(r"\(?(\w+) \+ (.*?)\)?", text)
+    if match is None:
+        return _Pointer(text, None)
+    name, index = match[1], match[2]
+    kind, value = places.get(name, ("", ""))
+    outer = _pointer(value, {each: found for each, found in places.items() if each != name}) if value else None
+    base, before = (name, 0) if outer is None else (outer.base, outer.offset)
+    if index is None:
+        return _Pointer(base, before)
+    number = re.fullmatch(r"(\d+)[uUlL]*", index)
+    if number is None or before is None:
+        return _Pointer(base, None)
+    return _Pointer(base, before + int(number[1]) * _size(kind or "uint8_t"))
+
+
+def _size(kind: str) -> int:
+    bits = re.search(r"\d+", kind)
+    return int(bits[0]) // 8 if bits else _SIZES.get(kind, 1)
+
+
+def source_of(compilation: Compilation) -> str | None:
+    """The C of a model after the last phase; None where none calls kernels with pointers."""
+    from aotc.emit.c.files import emit_c
+
+    info = compilation.info()
+    if info.operator_api != "unpacked" or info.executor != "aot":
+        return None
+    written = emit_c(compilation.module, compilation.store, info)[f"{info.name}.c"]
+    return written if isinstance(written, str) else "".join(map(str, written))
+
+
+def checked_plan(info: ModelInfo, source: str | None) -> tuple[int, list[str]]:
+    """How many calls of the C `source` were read, None or C without pointers having none, and what is wrong with the
+    memory plan, or not so in the C; a sentence each."""
+    faults = faults_of(info)
+    if faults or source is None or info.operator_api != "unpacked" or info.executor != "aot":
+        return 0, faults
+    return compare_calls(source, info)
+
+
+def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
+    """How many calls the C has, and what is not as the plan of `info` says, a sentence each. Raises UsageError where
+    it is another model's."""
+    calls = calls_of(source, info)
+    tasks = [(number, task) for number, task in enumerate(info.plan.tasks) if task.kind == "call"]
+    if len(calls) != len(tasks):
+        return len(calls), [f"the C calls {len(calls)} kernels, the plan has {len(tasks)}"]
+    memories = {f"aotc_{info.name}_workspace": "", "workspace": ""}
+    memories |= {each.symbol: each.name for each in info.outputs if each.offset is None}
+    kernels = {each.symbol: each for each in info.kernels}
+    found: list[str] = []
+    for (symbol, pointers), (number, task) in zip(calls, tasks, strict=True):
+        inside = [(place, each, pointer) for place, (each, pointer) in enumerate(pointers) if pointer.base in memories]
+        for what, constant, accesses in (("reads", True, task.reads), ("writes", False, task.writes)):
+            wanted = [span_of(info.plan, each) for each in accesses]
+            given = [
+                (memories[pointer.base], pointer.offset) for _, each, pointer in inside if each.constant is constant
+            ]
+            if len(given) != len(wanted):
+                found.append(f"call {number} {what} {len(given)} places, the plan says {len(wanted)}")
+            for span, (memory, offset) in zip(wanted, given, strict=False):
+                if memory != span.memory or offset not in (None, span.start):
+                    here, there = (f"{name or 'the arena'} at" for name in (memory, span.memory))
+                    found.append(f"call {number} {what} {here} {offset}, the plan says {there} {span.start}")
+        found += _sharing(number, task, info, [each for _, each, _ in inside])
+        found += _too_large(number, task, info, kernels[symbol], [place for place, *_ in inside], pointers)
+    return len(calls), found
+
+
+def _sharing(number: int, task: TaskInfo, info: ModelInfo, parameters: Sequence[_Parameter]) -> Iterator[str]:
+    """Pointers that a kernel is told nothing else overlaps, and something does."""
+    spans = _in_order(task, info, parameters)
+    for one, (parameter, span) in enumerate(zip(parameters, spans, strict=False)):
+        for other, (second, each) in enumerate(zip(parameters, spans, strict=False)):
+            is_promised = (parameter.alone or second.alone) and not (parameter.constant and second.constant)
+            if one < other and span.meets(each) and is_promised:
+                yield f"call {number} is told that two of its pointers do not overlap, which do"
+
+
+def _in_order(task: TaskInfo, info: ModelInfo, parameters: Sequence[_Parameter]) -> list[Span]:
+    """The bytes of each pointer into planned memory."""
+    reads = iter(task.reads)
+    writes = iter(task.writes)
+    accesses = (next(reads if each.constant else writes, None) for each in parameters)
+    return [span_of(info.plan, each) for each in accesses if each is not None]
+
+
+def _too_large(
+    number: int,
+    task: TaskInfo,
+    info: ModelInfo,
+    kernel: KernelInfo,
+    places: Sequence[int],
+    pointers: Sequence[tuple[_Parameter, _Pointer]],
+) -> Iterator[str]:
+    """Arguments that have more bytes for the kernel than the plan has."""
+    arguments = (*kernel.inputs, *kernel.outputs)
+    if len(arguments) != len(pointers):  # one function for several shapes
+        return
+    spans = _in_order(task, info, [pointers[place][0] for place in places])
+    for place, span in zip(places, spans, strict=False):
+        if (size := bytes_of(arguments[place])) > span.end - span.start:
+            yield f"call {number} touches {size} bytes of {arguments[place].name}, the plan has {span.end - span.start}"

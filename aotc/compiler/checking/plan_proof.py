@@ -1,0 +1,309 @@
+"""A proof that a memory plan is safe, of what the plan says alone: it knows nothing of who made it.
+
+No two buffers of one memory have a common byte while both are in use, but where a task writes its result over what it
+reads, element by element. Then every task is gone through in order, as memory would be: what a task writes is there,
+and what it reads must still be there, byte for byte. Branches are gone through apart, loops until nothing changes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from aotc.dialects.arrays import Array
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.model.metadata import AccessInfo, BufferArgument, BufferInfo, ModelInfo, PlanInfo, TaskInfo, TensorInfo
+
+_NOTHING, _UNKNOWN = -1, -2
+"""Of a byte: nobody has written it yet; one value or another, depending on which way was gone."""
+_REPEATS = 8
+"""How often a loop is gone through at most, until what memory has does not change."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bytes `start` to before `end` of the arena, or of an output where there is its name."""
+
+    memory: str
+    start: int
+    end: int
+
+    def meets(self, other: Span) -> bool:
+        """Whether both have a byte in common."""
+        return self.memory == other.memory and self.start < other.end and other.start < self.end
+
+
+def faults_of(info: ModelInfo) -> list[str]:
+    """The faults of a model's memory plan, a sentence each; none where it is safe."""
+    plan = info.plan
+    found = [*_malformed(plan)]
+    if not found:
+        proof = _Proof(plan)
+        inside = ((each.offset, bytes_of(each)) for each in info.outputs if each.offset is not None)
+        outputs = [Span("", start, start + size) for start, size in inside]
+        found += [*_overlaps(proof), *_wrong_tensors(info), *proof.run(outputs)]
+    return list(dict.fromkeys(found))
+
+
+def span_of(plan: PlanInfo, access: AccessInfo) -> Span:
+    """Where the bytes of an access are."""
+    buffer = _buffers(plan)[plan.values[access.value].buffer]
+    return Span(buffer.output, buffer.offset + access.start, buffer.offset + access.end)
+
+
+def _buffers(plan: PlanInfo) -> Sequence[BufferInfo]:
+    return (*plan.buffers, *plan.outputs)
+
+
+def _malformed(plan: PlanInfo) -> Iterator[str]:
+    """Numbers that mean nothing, with which no proof can begin."""
+    buffers, count = _buffers(plan), len(plan.order)
+    if len(plan.tasks) != count:
+        yield f"{count} tasks have names, and {len(plan.tasks)} are described"
+    for each in buffers:
+        if each.size < 0 or each.offset < 0 or not 0 <= each.first <= each.last < max(count, 1):
+            yield f"the buffer {each.name} has {each.size} bytes at {each.offset} in tasks {each.first}-{each.last}"
+    for number, value in enumerate(plan.values):
+        if not 0 <= value.buffer < len(buffers) or value.size < 0:
+            yield f"value {number} has {value.size} bytes in buffer {value.buffer} of {len(buffers)}"
+    for number, task in enumerate(plan.tasks):
+        for access in (*task.reads, *task.writes):
+            if not 0 <= access.value < len(plan.values) or not 0 <= access.start <= access.end:
+                yield f"task {number} touches bytes {access.start} to {access.end} of value {access.value}"
+        if any(not 0 <= place < len(task.writes) for place in task.in_place):
+            yield f"task {number} writes {len(task.writes)} values, and number {max(task.in_place)} in place"
+    ends = list(_blocks(plan.tasks, 0, len(plan.tasks)))
+    if any(end > len(plan.tasks) for end in ends):
+        yield "a branch or a loop has more tasks than there are"
+
+
+def _blocks(tasks: Sequence[TaskInfo], first: int, end: int) -> Iterator[int]:
+    """Where each region of the tasks `first` to before `end` ends, those in regions, too."""
+    number = first
+    while number < end:
+        begin = number + 1
+        for count in tasks[number].regions:
+            yield begin + count
+            if begin + count <= len(tasks):
+                yield from _blocks(tasks, begin, begin + count)
+            begin += count
+        number = begin
+
+
+def _overlaps(proof: _Proof) -> Iterator[str]:
+    """Buffers that are outside of their memory, or have a byte in common while both are in use."""
+    plan = proof.plan
+    sizes = {"": plan.peak_bytes} | {each.output: each.size for each in plan.outputs if each.name == each.output}
+    for each in _buffers(plan):
+        if each.offset + each.size > sizes.get(each.output, 0) or each.offset % max(plan.alignment, 1):
+            yield f"the buffer {each.name} at {each.offset} is outside of its memory, or not aligned"
+        if each.kept and (each.first, each.last) != (0, max(len(plan.order) - 1, 0)):
+            yield f"the buffer {each.name} is kept from call to call, and in use only in {each.first}-{each.last}"
+    for one, other in combinations(sorted(_buffers(plan), key=lambda each: each.first), 2):
+        both = (
+            Span(one.output, one.offset, one.offset + one.size),
+            Span(other.output, other.offset, other.offset + other.size),
+        )
+        if other.first > one.last or not both[0].meets(both[1]):
+            continue
+        common = range(max(one.first, other.first), min(one.last, other.last) + 1)
+        if len(common) > 1 or not proof.hands_over(common[0], one, other):
+            yield f"{one.name} and {other.name} are both in use in task {common[0]}, and overlap"
+
+
+def _wrong_tensors(info: ModelInfo) -> Iterator[str]:
+    """Inputs, outputs and states in the arena that are in no buffer which is in use when the caller writes or reads
+    them."""
+    last = max(len(info.plan.order) - 1, 0)
+    for tensors, first, end in ((info.inputs, True, False), (info.outputs, False, True), (info.states, True, True)):
+        for each in tensors:
+            if each.offset is None:
+                continue
+            span = Span("", each.offset, each.offset + max(1, bytes_of(each)))
+            if not any(
+                buffer.offset <= span.start
+                and span.end <= buffer.offset + buffer.size
+                and (not first or buffer.first == 0)
+                and (not end or buffer.last == last)
+                for buffer in info.plan.buffers
+            ):
+                yield f"{each.name} is at {each.offset}, where no buffer has it when callers do"
+
+
+def bytes_of(tensor: TensorInfo | BufferArgument) -> int:
+    """Of a tensor; 0 where an extent is of the run time."""
+    return 0 if -1 in tensor.shape else prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize
+
+
+State = dict[str, Array]
+"""For each memory the value that is in each of the strips that all accesses cut it into."""
+
+
+@dataclass
+class _Proof:
+    plan: PlanInfo
+    found: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        cuts: dict[str, set[int]] = {}
+        for task in self.plan.tasks:
+            for access in (*task.reads, *task.writes):
+                span = span_of(self.plan, access)
+                cuts.setdefault(span.memory, set()).update((span.start, span.end))
+        self._cuts = {memory: sorted(found) for memory, found in cuts.items()}
+
+    def _strips(self, span: Span) -> slice:
+        cuts = self._cuts[span.memory]
+        return slice(bisect_left(cuts, span.start), bisect_left(cuts, span.end))
+
+    def hands_over(self, number: int, one: BufferInfo, other: BufferInfo) -> bool:
+        """Whether a task reads a value of the first of two buffers, and writes one of the second over it, in place or
+        behind what it reads."""
+        buffers, task = _buffers(self.plan), self.plan.tasks[number]
+        behind = (
+            (read, written)
+            for place, written in enumerate(task.writes)
+            for read in task.reads
+            if self._trails(task, place, read)
+        )
+        return any(
+            buffers[self.plan.values[read.value].buffer] is one
+            and buffers[self.plan.values[written.value].buffer] is other
+            for read, written in (*self._in_place(task), *behind)
+        )
+
+    def _trails(self, task: TaskInfo, place: int, read: AccessInfo) -> bool:
+        """Whether a task writes something so far below the value that it reads that it overwrites what is read."""
+        start = span_of(self.plan, replace(read, start=0)).start
+        written = span_of(self.plan, task.writes[place])
+        return any(
+            (each.write, each.read) == (place, read.value) and written.start + each.below <= start
+            for each in task.trails
+        )
+
+    def _in_place(self, task: TaskInfo) -> Iterator[tuple[AccessInfo, AccessInfo]]:
+        """The values that a task reads, and writes in the same bytes."""
+        for place in task.in_place:
+            span = span_of(self.plan, task.writes[place])
+            for read in task.reads:
+                if span_of(self.plan, read) == span:
+                    yield read, task.writes[place]
+
+    def run(self, outputs: Sequence[Span]) -> Iterator[str]:
+        """Go through all tasks; sentences about what is not there, or not any more, `outputs` in the arena at the
+        end."""
+        tasks = self.plan.tasks
+        state = {memory: np.full(len(cuts), _NOTHING) for memory, cuts in self._cuts.items()}
+        written = {access.value for task in tasks for access in task.writes}
+        for task in tasks:
+            for access in task.reads:
+                buffer = _buffers(self.plan)[self.plan.values[access.value].buffer]
+                if access.value not in written or buffer.kept:  # an input or a state, there from the start
+                    self._write(state, access)
+        for number, task in enumerate(tasks):
+            self._task(number, task)
+        end = self._through(0, len(tasks), state)
+        for number, value in enumerate(self.plan.values):
+            buffer = _buffers(self.plan)[value.buffer]
+            if number in written and (buffer.kept or (buffer.output and buffer.output == buffer.name)):
+                self._read(end, AccessInfo(number, 0, value.size), "the end", nothing=True)
+        for span in outputs:
+            if span.memory in end and len(set(end[span.memory][self._strips(span)]) - {_NOTHING}) > 1:
+                self.found.append(f"the output at {span.start} is several values at the end")
+        yield from self.found
+
+    def _task(self, number: int, task: TaskInfo) -> None:
+        """A task alone: within values and their lives, and what it writes apart from all else that it touches."""
+        plan = self.plan
+        for access in (*task.reads, *task.writes):
+            value = plan.values[access.value]
+            buffer = _buffers(plan)[value.buffer]
+            if access.end > min(value.size, buffer.size):
+                self.found.append(f"task {number} touches {access.end} bytes of {buffer.name}, which has {buffer.size}")
+            if not buffer.first <= number <= buffer.last:
+                lives = f"in use in tasks {buffer.first}-{buffer.last}"
+                self.found.append(f"task {number} touches {buffer.name}, which is {lives}")
+        in_place = [written for _, written in self._in_place(task)]
+        if len({written.value for written in in_place}) < len(task.in_place):
+            self.found.append(f"task {number} writes in place what it does not read there")
+        for place, written in enumerate(task.writes):
+            span = span_of(plan, written)
+            for read in task.reads:
+                same = span_of(plan, read) == span and (place in task.in_place or read.value == written.value)
+                apart = same or read.value == written.value or self._trails(task, place, read)
+                if span_of(plan, read).meets(span) and not apart:
+                    self.found.append(f"task {number} writes over what it reads")
+            if any(span_of(plan, other).meets(span) for other in task.writes[place + 1 :]):
+                self.found.append(f"task {number} writes two results to one place")
+
+    def _write(self, state: State, access: AccessInfo) -> None:
+        span = span_of(self.plan, access)
+        state[span.memory][self._strips(span)] = access.value
+
+    def _read(self, state: State, access: AccessInfo, who: str, *, nothing: bool = False) -> None:
+        span = span_of(self.plan, access)
+        if span.memory not in self._cuts:
+            return
+        there = state[span.memory][self._strips(span)]
+        wrong = there[(there != access.value) & ~(nothing & (there == _NOTHING))]
+        if len(wrong):
+            name = _buffers(self.plan)[self.plan.values[access.value].buffer].name
+            other = int(wrong[0])
+            if other >= 0:
+                why = f"value {other} of {_buffers(self.plan)[self.plan.values[other].buffer].name} is there"
+            else:
+                why = "nothing is there yet" if other == _NOTHING else "another value may be there"
+            self.found.append(f"{who} reads value {access.value} of {name}: {why}")
+
+    def _through(self, first: int, end: int, state: State) -> State:
+        """The values in memory after the tasks `first` to before `end`."""
+        number = first
+        while number < end:
+            task, begin = self.plan.tasks[number], number + 1
+            blocks: list[tuple[int, int]] = []
+            for count in task.regions:
+                blocks.append((begin, begin + count))
+                begin += count
+            for access in task.reads:
+                self._read(state, access, f"task {number}")
+            if task.kind == "if":
+                state = _merged(self._through(*block, state) for block in blocks or [(number, number)])
+            elif task.kind == "loop":
+                state = self._loop(blocks, state)
+            state = {memory: there.copy() for memory, there in state.items()}
+            for access in task.writes:
+                self._write(state, access)
+            number = begin
+        return state
+
+    def _loop(self, blocks: Sequence[tuple[int, int]], state: State) -> State:
+        """As often as it may run: of several regions the first decides whether it goes on."""
+        for _ in range(_REPEATS):
+            after = state
+            for block in blocks:
+                after = self._through(*block, after)
+            merged = _merged([state, after])
+            if all(np.array_equal(merged[memory], there) for memory, there in state.items()):
+                break
+            state = merged
+        return self._through(*blocks[0], state) if len(blocks) > 1 else state
+
+
+def _merged(states: Iterable[State]) -> State:
+    """The values in memory whichever way was gone."""
+    first, *others = states
+    for other in others:
+        first = {
+            memory: np.where(
+                there == _NOTHING,
+                other[memory],
+                np.where((other[memory] == there) | (other[memory] == _NOTHING), there, _UNKNOWN),
+            )
+            for memory, there in first.items()
+        }
+    return first

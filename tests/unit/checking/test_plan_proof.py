@@ -1,0 +1,174 @@
+"""The proof of memory plans: it holds for what is compiled, and finds every fault that is planted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from control_cases import CASES
+from harness import SCALAR
+from onnx import numpy_helper, parser
+
+from aotc.compiler.checking.c_calls import checked_plan, source_of
+from aotc.compiler.checking.plan_proof import faults_of, span_of
+from aotc.compiler.driver import lower
+from aotc.errors import UsageError
+from aotc.model.metadata import AccessInfo, BufferInfo, ModelInfo, PlanInfo, TaskInfo, TrailInfo, ValueInfo
+from aotc.pipeline.options import CompileOptions
+
+
+def compiled(model: bytes, **options: Any) -> tuple[ModelInfo, str]:
+    compilation = lower(model, CompileOptions.of(**{"target": SCALAR, **options}))
+    source = source_of(compilation)
+    assert source is not None
+    return compilation.info(), source
+
+
+@cache
+def residual(**options: Any) -> tuple[ModelInfo, str]:
+    """Convolutions in a row, an addition that is in place, and a mean."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        m (float[1, 4, 12, 10] x) => (float[1, 4, 1, 1] y) <float[4, 4, 3, 3] w> {
+            a = Conv<pads = [1, 1, 1, 1]>(x, w)
+            b = Conv<pads = [1, 1, 1, 1]>(a, w)
+            c = Conv<pads = [1, 1, 1, 1]>(b, w)
+            d = Add(c, a)
+            e = Conv<pads = [1, 1, 1, 1]>(d, w)
+            f = GlobalAveragePool(e)
+            y = Tanh(f)
+        }"""
+    model = parser.parse_model(text)
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((4, 4, 3, 3), np.float32), "w"))
+    return compiled(model.SerializeToString(), **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"ram": "min"}, {"io": "workspace", "workspace": "caller"}, {"optimize": "s"}])
+def test_what_is_compiled_is_safe(options: dict[str, Any]) -> None:
+    info, source = residual(**options)
+    calls, faults = checked_plan(info, source)
+    assert faults == [] and calls == sum(task.kind == "call" for task in info.plan.tasks) > 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_control_flow_is_safe(case: Any) -> None:
+    info, source = compiled(case.model.SerializeToString())
+    calls, faults = checked_plan(info, source)
+    assert faults == [] and calls > 0
+
+
+Change = Callable[[PlanInfo], PlanInfo]
+
+
+def change(name: str, number: int, **members: Any) -> Change:
+    """A plan whose buffer, value or task of that number has other members; functions are given what it is."""
+
+    def changed(plan: PlanInfo) -> PlanInfo:
+        all_of = list(getattr(plan, name))
+        old = all_of[number]
+        new = {key: value(old) if callable(value) else value for key, value in members.items()}
+        all_of[number] = replace(old, **new)
+        return replace(plan, **{name: tuple(all_of)})
+
+    return changed
+
+
+FAULTS = {
+    "an offset": (change("buffers", 1, offset=lambda old: old.offset - 16), "overlap"),
+    "an offset that is not aligned": (change("buffers", 0, offset=4), "not aligned"),
+    "an offset behind the arena": (change("buffers", 1, offset=1 << 20), "outside of its memory"),
+    "a life that ends early": (change("buffers", 0, last=lambda old: old.last - 1), "is in use in tasks"),
+    "a life that begins late": (change("buffers", 1, first=lambda old: old.first + 1), "is in use in tasks"),
+    "a buffer that is too small": (change("buffers", 0, size=lambda old: old.size - 4), "which has"),
+    "a value that is too small": (change("values", 0, size=lambda old: old.size - 4), "which has"),
+    "a result over a value that is read later": (change("tasks", 1, in_place=(0,)), "in place"),
+    "another order": (lambda plan: replace(plan, tasks=(*plan.tasks[1::-1], *plan.tasks[2:])), "nothing is there yet"),
+    "a task that is not there": (lambda plan: replace(plan, tasks=plan.tasks[1:]), "are described"),
+    "a value without a buffer": (change("values", 0, buffer=99), "in buffer 99"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str) -> None:
+    info, _ = residual()
+    changed, says = FAULTS[fault]
+    assert any(says in found for found in faults_of(replace(info, plan=changed(info.plan))))
+
+
+def test_a_value_that_is_overwritten_is_found() -> None:
+    """The addition's result may not take over what a later task reads."""
+    info, _ = residual()
+    plan = info.plan
+    (number,) = [number for number, task in enumerate(plan.tasks) if task.in_place]
+    (first,) = [
+        read for read in plan.tasks[number].reads if span_of(plan, read) == span_of(plan, plan.tasks[number].writes[0])
+    ]
+    later = replace(plan.tasks[number + 1], reads=(*plan.tasks[number + 1].reads, first))
+    tasks = (*plan.tasks[: number + 1], later, *plan.tasks[number + 2 :])
+    buffer = plan.values[first.value].buffer
+    lives = change("buffers", buffer, last=number + 1)(replace(plan, tasks=tasks))
+    found = faults_of(replace(info, plan=lives))
+    assert any("is there" in each or "overlap" in each for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("trails", "says"), [([32], []), ([48], ["overlap", "writes over"]), ([], ["overlap", "over"])]
+)
+def test_a_result_may_trail_what_is_read_and_no_more(trails: list[int], says: list[str]) -> None:
+    """It begins 32 bytes below."""
+    buffers = BufferInfo("a", 32, 64, 0, 1, ()), BufferInfo("b", 0, 64, 1, 2, ())
+    both = AccessInfo(0, 0, 64), AccessInfo(1, 0, 64)
+    behind = tuple(TrailInfo(0, 0, below) for below in trails)
+    tasks = TaskInfo((), both[:1]), TaskInfo(both[:1], both[1:], trails=behind), TaskInfo(both[1:])
+    values = ValueInfo(0, 64), ValueInfo(1, 64)
+    plan = PlanInfo(96, 96, True, 16, ("", "", ""), buffers, values=values, tasks=tasks)
+    info, _ = residual()
+    found = faults_of(replace(info, plan=plan))
+    assert len(found) == len(says) and all(why in each for why, each in zip(says, found, strict=True)), found
+
+
+def _moved(source: str, info: ModelInfo) -> str:
+    """Another offset of the last buffer that has one."""
+    offset = max(buffer.offset for buffer in info.plan.buffers)
+    assert f"workspace[{offset}]" in source
+    return source.replace(f"workspace[{offset}]", f"workspace[{offset - 16}]")
+
+
+C_FAULTS: dict[str, tuple[Callable[[str, ModelInfo], str], str]] = {
+    "an offset": (_moved, "the plan says the arena at"),
+    "pointers that are promised to be alone": (
+        lambda text, _: re.sub(r"float \*(?=\w)", "float *restrict ", text),
+        "do not overlap",
+    ),
+    "a result that is constant": (
+        lambda text, _: text.replace("float *restrict out", "const float *restrict out"),
+        "places",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", C_FAULTS)
+def test_a_fault_in_the_c_is_found(fault: str) -> None:
+    info, source = residual()
+    planted, says = C_FAULTS[fault]
+    text = planted(source, info)
+    assert text != source
+    assert any(says in found for found in checked_plan(info, text)[1])
+
+
+def test_a_kernel_that_touches_more_than_the_plan_has_is_found() -> None:
+    info, source = residual()
+    first = info.kernels[0]
+    grown = replace(first, outputs=(replace(first.outputs[0], shape=(*first.outputs[0].shape, 2)), *first.outputs[1:]))
+    found = checked_plan(replace(info, kernels=(grown, *info.kernels[1:])), source)[1]
+    assert any("the plan has" in each for each in found)
+
+
+def test_the_c_of_another_model_is_refused() -> None:
+    info, _ = residual()
+    with pytest.raises(UsageError, match=r"is not that of the plan.*\[invalid-file\]"):
+        checked_plan(info, "int f(void)\n{\n}\n")
