@@ -31,6 +31,8 @@ def plan_command(arguments: argparse.Namespace) -> int:
             raise UsageError("option-conflict", f"--{option} with {path.name}", "it is of buffers in a FILE.csv")
     if arguments.check:
         return _check(arguments, path)
+    if arguments.pareto:
+        return _pareto(arguments)
     info = _read(path) if path.suffix == ".json" else _compiled(arguments).info()
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -62,6 +64,28 @@ def _check(arguments: argparse.Namespace, path: Path) -> int:
             show(f"nothing that is still read is overwritten: {tasks} tasks, {buffers} buffers")
             show(f"the C calls its kernels so: {calls} calls" if calls else "there is no C that calls with pointers")
     return EXIT_WRONG if problems else EXIT_OK
+
+
+def _pareto(arguments: argparse.Namespace) -> int:
+    from aotc.compiler.driver import pareto
+
+    options = options_from(arguments)
+    if options.ram is not None:
+        raise UsageError("option-conflict", "--ram with --pareto", "all budgets are tried", "leave out either")
+    with progress() as report:
+        points = pareto(arguments.model, options, report)
+    head = ["RAM", "flash", "instructions"]
+    rows = [
+        ["?" if number is None else f"{number:,}" for number in (each.ram_bytes, each.flash_bytes, each.instructions)]
+        for each in points
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    texts = ["means", *(", ".join(each.means) for each in points)]
+    lines = [
+        "  ".join((*(cell.rjust(width) for cell, width in zip(row, widths, strict=True)), text)).rstrip()
+        for row, text in zip((head, *rows), texts, strict=True)
+    ]
+    return answer(arguments, {"points": [asdict(each) for each in points]}, lines)
 
 
 def _read(path: Path) -> ModelInfo:

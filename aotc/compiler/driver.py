@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from aotc.compiler.dynamic.interface import Given
     from aotc.compiler.dynamic.model import DynamicModel
     from aotc.compiler.dynamic.specializing import Specialization
+    from aotc.compiler.fitting.curve import Point
     from aotc.emit.artifacts import Emission
     from aotc.executor import CompiledModel
     from aotc.model.artifacts import ArtifactSet
@@ -249,6 +250,20 @@ def measured(source: Source, options: CompileOptions) -> ModelInfo:
     emission = _emission(source, options)
     check_budgets(emission.compilation, emission.info)
     return emission.info
+
+
+@uncollected()
+def pareto(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> list[Point]:
+    """The programs of a model from the fastest to that of the least RAM. Raises as `lower`."""
+    from aotc.compiler.fitting.curve import curve
+    from aotc.dialects.aot.contract import plan_of
+
+    source = read_once(source, options)
+    return curve(
+        options,
+        lambda options: _emission(source, options, report),
+        lambda options: plan_of(lower(source, replace(options, stop_after="plan"), report).module),
+    )
 
 
 @uncollected()

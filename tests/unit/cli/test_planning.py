@@ -43,6 +43,7 @@ def test_offsets_are_found(tmp_path: Path, capsys: Capture) -> None:
     assert aotc(capsys, "plan", given).stdout.endswith("arena 12 bytes (optimal), for 5 buffers\n")
     fails(capsys, 1, "plan", given, "--capacity", "11", says="no offsets need less [ram-exceeded]")
     fails(capsys, 2, "plan", MODEL, "--capacity", "11", says="[option-conflict]")
+    fails(capsys, 2, "plan", MODEL, "--pareto", "--ram", "1K", says="[option-conflict]")
 
 
 @pytest.mark.parametrize(
