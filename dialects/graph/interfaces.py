@@ -327,7 +327,8 @@ class ElementOp(GraphOp, ABC):
         return {place: axis - absent[place] for place, shape in enumerate(shapes) if shape[axis] > 1}
 
     def permuted_axes(self) -> Sequence[int] | None:
-        """Where the result is the operand with its axes permuted: of each axis of the result that of the operand."""
+        """Where the result is the operand with its axes permuted, but for some of extent 1: of each axis of the result
+        that of the operand."""
         return None
 
     def reads_once(self) -> bool:

@@ -3,7 +3,8 @@
 An epilogue ends where a value is also needed outside the group, which has one result, and, where the anchor is
 vectorised, before an operation that is not vectorizable. It does not end with a dequantisation or another widening: the
 readers had better do that themselves, because the tensor in memory is narrower. A vectorised anchor may write its rows
-in another order at the end, where no kernel reads them, as the heads of an attention before a product.
+in another order at the end, where no kernel reads them, as the heads of an attention before a product; an anchor that
+writes single elements may put these in any order, as planes of a picture that is a result of the model.
 
 Before:
 ```mlir
@@ -31,6 +32,7 @@ from xdsl.ir import Operation, SSAValue, Use
 
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, is_kernel, shape_of
+from aotc.dialects.graph.schedules import schedule_of
 from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.fusion_policy import FusingPass, buffers, may_duplicate
@@ -91,20 +93,23 @@ def _epilogue(
     while longest and _readers_widen(longest[-1]):
         longest.pop()
     last = longest[-1].results[0] if longest else result
-    if forms is not None and len(longest) + 1 < limits.most_operations and (transpose := _transpose(last)) is not None:
+    if len(longest) + 1 < limits.most_operations and (transpose := _transpose(anchor, last)) is not None:
         longest.append(transpose)
     return longest
 
 
-def _transpose(value: SSAValue) -> Operation | None:
-    """The only reader of `value`, where it permutes rows as they are, and no kernel can read them where they were."""
+def _transpose(anchor: AnchorOp, value: SSAValue) -> Operation | None:
+    """The only reader of `value`, where it permutes rows as they are, and no kernel can read them where they were. An
+    anchor that writes single elements may permute these, too."""
     users = [use.operation for use in value.uses]
     if len(users) != 1 or not isinstance(op := users[0], ElementOp) or not is_kernel(op):
         return None
-    axes = op.permuted_axes()
-    if axes is None or axes[-1] != len(axes) - 1 or any(is_kernel(use.operation) for use in op.results[0].uses):
+    axes, schedule = op.permuted_axes(), schedule_of(anchor)
+    if axes is None or schedule is None or any(is_kernel(use.operation) for use in op.results[0].uses):
         return None
-    return op
+    if works_on_tiles(anchor):
+        return op if len(axes) == len(shape_of(value)) and axes[-1] == len(axes) - 1 else None
+    return op if schedule.lanes == 1 else None
 
 
 def _readers_widen(op: Operation) -> bool:

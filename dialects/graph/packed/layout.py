@@ -103,6 +103,19 @@ class Layout:
         """The axis that a dimension is alone and as a whole; None: there is none."""
         return self.axes.index(whole) if (whole := (Mode(dim),)) in self.axes else None
 
+    def permuted_axes(self, shape: Sequence[int]) -> list[int] | None:
+        """The axis that each dimension of a plain `shape` is, where all others have extent 1: a single block has all
+        of a dimension."""
+        if self.parts or self.groups > 1:
+            return None
+        whole = [(Mode(dim),) for dim in range(self.rank)]
+        block = [(Mode(dim, 1, extent),) for dim, extent in enumerate(shape)]
+        found = [
+            next((axis for axis, digits in enumerate(self.axes) if digits in forms), None)
+            for forms in zip(whole, block, strict=True)
+        ]
+        return None if None in found else [axis for axis in found if axis is not None]
+
     def block(self, dim: int) -> int:
         """The elements of a block of a dimension."""
         return math.prod(mode.extent for mode in self._of(dim) if mode.extent is not None)

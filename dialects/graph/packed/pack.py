@@ -130,6 +130,9 @@ class UnpackOp(ElementOp):
     def view_offset(self) -> int | None:
         return 0 if self.layout.data.keeps_order(self.ints("shape")) else None
 
+    def permuted_axes(self) -> Sequence[int] | None:
+        return self.layout.data.permuted_axes(self.ints("shape"))
+
     def reads_once(self) -> bool:
         return True
 

@@ -17,6 +17,8 @@ from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 IndexKey: TypeAlias = tuple[object, ...]
 Destination: TypeAlias = tuple[SSAValue, SSAValue]
 """A tensor and the buffer it goes to."""
+Permuted: TypeAlias = tuple[SSAValue, tuple[int, ...]]
+"""A tensor, and for each axis of one that is this with its axes permuted that of the tensor."""
 
 
 class Expressions:
@@ -51,7 +53,7 @@ class Expressions:
 
     def store_epilogue(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
         """Store what becomes of the anchor's result at `index`: elements of a permuted tensor go where they belong."""
-        sources = [_permuted(value) for value, _ in destinations]
+        sources = [permuted(value) for value, _ in destinations]
         values = [self.reader(source, encoded=True)(index) for source, _ in sources]
         for value, (_, axes), (_, buffer) in zip(values, sources, destinations, strict=True):
             self._b.store(value, buffer, self._placed(buffer, [index[axis] for axis in axes]))
@@ -117,14 +119,14 @@ class Expressions:
 
 def epilogue_shape(value: SSAValue) -> tuple[int, ...]:
     """The shape of the anchor's result where `value` is computed as its epilogue."""
-    return shape_of(_permuted(value)[0])
+    return shape_of(permuted(value)[0])
 
 
-def _permuted(value: SSAValue) -> tuple[SSAValue, Sequence[int]]:
+def permuted(value: SSAValue) -> Permuted:
     """A tensor of which `value` is a permuted one, and of each axis of `value` that of the tensor."""
     if isinstance(value.owner, ElementOp) and (axes := value.owner.permuted_axes()) is not None:
-        return value.owner.operands[0], axes
-    return value, range(len(shape_of(value)))
+        return value.owner.operands[0], tuple(axes)
+    return value, tuple(range(len(shape_of(value))))
 
 
 def failure(kernel: str, why: str) -> PassFailedException:

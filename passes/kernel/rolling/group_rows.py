@@ -14,6 +14,7 @@ from aotc.dialects.graph.packed.pack import UnpackOp
 from aotc.dialects.graph.schedules import schedule_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.passes.kernel.builders.expressions import Permuted, permuted
 from aotc.passes.kernel.rolling.window_rows import WindowRows
 from aotc.passes.kernel.row_map import RowMap
 from aotc.passes.kernel.spatial_tiling import row_axis
@@ -47,24 +48,44 @@ class GroupRows:
     count: int
     maps: tuple[tuple[RowMap | None, ...], ...]
     """For each operand the ways in which it is read; None: any rows."""
+    sources: tuple[Permuted, ...]
+    """The values that are computed row by row, of one shape, and how results are these with their axes permuted."""
+    otherwise: GroupRows | None = None
+    """Other rows that the group may compute as well."""
 
     @staticmethod
     def of(group: FusedOp) -> GroupRows:
-        """Those of a group; raises ShapeError where it has none."""
-        shape = shape_of(group.results[0])
-        if any(shape_of(result) != shape for result in group.results):
-            raise ShapeError("results of several shapes")
+        """Those of a group: of its results; or of what is permuted to them, as planes of what has its channels last.
+        Raises ShapeError where it has none."""
         if any(is_encoded(element_type_of(value)) for value in (*group.inputs, *group.results)):
             raise ShapeError("encoded elements")
-        reduction = gradual_anchor(group)
-        if reduction is not None and (slices := reduction.slices()) is not None:
-            return GroupRows(slices.count, _maps(group, None, {0: _reduced(reduction, slices)}))
-        axis = row_axis(shape)
-        if shape[axis] == 1:
-            raise ShapeError("a single row")
-        anchor = anchor_of(group)
-        rows = None if anchor is None else strategy_of(anchor).row_maps(anchor)
-        return GroupRows(shape[axis], _maps(group, WindowRows.same(axis, shape[axis]), rows))
+        values = group.yield_op.values
+        plain = [(value, tuple(range(len(shape_of(value))))) for value in values]
+        found: list[GroupRows] = []
+        for sources in dict.fromkeys([tuple(map(permuted, values)), tuple(plain)]):
+            try:
+                found.append(_rows_of(group, sources, found[0] if found else None))
+            except ShapeError:
+                if sources == tuple(plain) and not found:
+                    raise
+        return found[-1]
+
+
+def _rows_of(group: FusedOp, sources: tuple[Permuted, ...], otherwise: GroupRows | None) -> GroupRows:
+    shape = shape_of(sources[0][0])
+    if any(shape_of(value) != shape for value, _ in sources):
+        raise ShapeError("results of several shapes")
+    reduction = gradual_anchor(group)
+    if reduction is not None and (slices := reduction.slices()) is not None:
+        maps = _maps(group, sources, None, {0: _reduced(reduction, slices)})
+        return GroupRows(slices.count, maps, sources, otherwise)
+    axis = row_axis(shape)
+    if shape[axis] == 1:
+        raise ShapeError("a single row")
+    anchor = anchor_of(group)
+    rows = None if anchor is None else strategy_of(anchor).row_maps(anchor)
+    maps = _maps(group, sources, WindowRows.same(axis, shape[axis]), rows)
+    return GroupRows(shape[axis], maps, sources, otherwise)
 
 
 def _reduced(op: GradualOp, slices: Slices) -> WindowRows:
@@ -74,12 +95,12 @@ def _reduced(op: GradualOp, slices: Slices) -> WindowRows:
 
 
 def _maps(
-    group: FusedOp, results: RowMap | None, of_anchor: Mapping[int, RowMap] | None
+    group: FusedOp, sources: Sequence[Permuted], results: RowMap | None, of_anchor: Mapping[int, RowMap] | None
 ) -> tuple[tuple[RowMap | None, ...], ...]:
-    """How a group reads its operands for a row of its results, which are read as `results`, where its anchor reads its
-    own as `of_anchor`."""
-    shape = shape_of(group.results[0])
-    needed: dict[SSAValue, dict[RowMap | None, None]] = {value: {results: None} for value in group.yield_op.values}
+    """How a group reads its operands for a row of `sources`, which are read as `results`, where its anchor reads its
+    own operands as `of_anchor`."""
+    shape = shape_of(sources[0][0])
+    needed: dict[SSAValue, dict[RowMap | None, None]] = {value: {results: None} for value, _ in sources}
     for op in reversed(list(group.block.ops)):
         if isinstance(op, YieldOp | ConstantOp):
             continue

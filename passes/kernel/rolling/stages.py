@@ -20,6 +20,7 @@ from aotc.dialects.graph.gradual import GradualOp
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of, viewed_whole
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import FusedOp
+from aotc.passes.kernel.builders.expressions import Permuted
 from aotc.passes.kernel.rolling.group_rows import GroupRows, anchor_of, gradual_anchor, inner_scratch
 from aotc.passes.kernel.rolling.rings import Buffers, Read, Ring
 from aotc.passes.kernel.row_map import RowMap, Steps
@@ -44,11 +45,23 @@ class Stage:
     """The rows that are read of groups of the same kernel."""
     others: tuple[tuple[SSAValue, RowMap | None], ...]
     """Values that are whole and read, too, and which rows; None: any."""
+    sources: tuple[Permuted, ...]
+    """The values that are computed row by row, which are results with their axes permuted."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of `sources`."""
+        return shape_of(self.sources[0][0])
 
     @property
     def axis(self) -> int:
-        """Of the results, that of rows."""
-        return row_axis(shape_of(self.group.results[0]))
+        """Of `sources`, that of rows."""
+        return row_axis(self.shape)
+
+    @property
+    def gives_rows(self) -> bool:
+        """Whether results come row by row, in memory one behind the other."""
+        return self.reduction is None and all(list(axes) == sorted(axes) for _, axes in self.sources)
 
     @property
     def at_once(self) -> int:
@@ -59,7 +72,7 @@ class Stage:
     @property
     def is_narrow(self) -> bool:
         """Whether a row is a single position with its channels."""
-        return self.reduction is not None or self.axis >= len(shape_of(self.group.results[0])) - 2
+        return self.reduction is not None or self.axis >= len(self.shape) - 2
 
     @property
     def reduction(self) -> GradualOp | None:
@@ -94,8 +107,16 @@ class Rolling:
                 self.add(op, GroupRows.of(op))
 
     def add(self, group: FusedOp, rows: GroupRows) -> None:
-        """One more group, behind the others; raises ShapeError, which says why, where it cannot be computed row by
-        row."""
+        """One more group, behind the others, with its rows or others that it may compute; raises ShapeError, which says
+        why, where it cannot be computed row by row."""
+        try:
+            self._add(group, rows)
+        except ShapeError:
+            if rows.otherwise is None:
+                raise
+            self.add(group, rows.otherwise)
+
+    def _add(self, group: FusedOp, rows: GroupRows) -> None:
         reads: list[Read] = []
         others: list[tuple[SSAValue, RowMap | None]] = []
         for value, argument, each in zip(group.inputs, group.block.args, rows.maps, strict=True):
@@ -103,12 +124,14 @@ class Rolling:
             if root not in self._made:
                 others += [(value, found) for found in each]
                 continue
+            if not self.stages[self._made[root]].gives_rows:
+                raise ShapeError(f"a group reads what has no rows before its end, {root.type}")
             for found in each:
                 if found is None or not _are_rows(found, shape_of(argument), shape_of(root)):
                     raise ShapeError(f"a group reads other rows than its own of {root.type}")
                 reads.append(Read(root, found, rows.count))
         self._made |= dict.fromkeys(group.results, len(self.stages))
-        self.stages.append(Stage(group, rows.count, tuple(dict.fromkeys(reads)), tuple(others)))
+        self.stages.append(Stage(group, rows.count, tuple(dict.fromkeys(reads)), tuple(others), rows.sources))
 
     def made_in(self, value: SSAValue) -> int:
         """The number of the stage that computes a value."""

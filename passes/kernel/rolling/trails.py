@@ -24,6 +24,8 @@ def trail(rolling: Rolling, result: SSAValue, operand: SSAValue) -> int | None:
     """
     writer = rolling.made_in(result)
     stage, progress = rolling.stages[writer], rolling.progress()
+    if stage.reduction is None and not stage.gives_rows:
+        return None
     size = 0 if stage.reduction is not None else _row_bytes(result)
     written = size * np.minimum(progress[writer], stage.rows)
     least = 0

@@ -175,14 +175,11 @@ class _RolledKernel:
         writers = [self._writer(result, firsts) for result in group.outputs]
 
         def store(index: Sequence[Scalar]) -> None:
-            found = [values.reader(value)(index) for value in group.yield_op.values]
-            for value, write in zip(found, writers, strict=True):
-                write(index, value)
+            self._store(stage, values, writers, index)
 
         anchor, place = anchor_of(group), Row(stage.axis, row, stage.at_once, end)
         if anchor is None:
-            shape = shape_of(group.results[0])
-            extents = [1 if axis == stage.axis else extent for axis, extent in enumerate(shape)]
+            extents = [1 if axis == stage.axis else extent for axis, extent in enumerate(stage.shape)]
             b.parallel_for(extents, lambda i: store([*i[: stage.axis], row, *i[stage.axis + 1 :]]))
             return
 
@@ -207,6 +204,13 @@ class _RolledKernel:
         }
         return Expressions(self.nest.op.name, self.nest.b, given, lambda each: each.inline_array())
 
+    @staticmethod
+    def _store(stage: Stage, values: Expressions, writers: Sequence[Writer], index: Sequence[Scalar]) -> None:
+        """Write the elements of a stage's results that are those at an index of what it computes."""
+        found = [values.reader(source)(index) for source, _ in stage.sources]
+        for value, (_, axes), write in zip(found, stage.sources, writers, strict=True):
+            write([index[axis] for axis in axes], value)
+
     # Reductions of rows
 
     def _begin(self, number: int, op: GradualOp) -> None:
@@ -229,9 +233,7 @@ class _RolledKernel:
 
         def end(index: list[Scalar], partial: Callable[[], list[Scalar]]) -> list[Scalar]:
             with values.bound(op.result, index, op.total(b, index, reads, partial())):
-                found = [values.reader(value)(index) for value in stage.group.yield_op.values]
-            for value, write in zip(found, writers, strict=True):
-                write(index, value)
+                self._store(stage, values, writers, index)
             return []
 
         self._each_partial(number, op, end)

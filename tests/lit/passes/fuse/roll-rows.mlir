@@ -60,3 +60,21 @@ func.func @pool(%x: tensor<1x1x8x5x3xi8>) -> tensor<1x3x1x1xi32> attributes {aot
   }
   func.return %1 : tensor<1x3x1x1xi32>
 }
+
+// -----
+
+// Rows are written into the planes of a result; a ring with them there would have no rows.
+
+// CHECK-LABEL: func.func @planes
+// CHECK:         graph.rolled {{.*}} -> (tensor<1x3x8x5xi8>, tensor<16xi8>)
+func.func @planes(%x: tensor<1x1x8x5x3xi8>) -> tensor<1x3x8x5xi8> attributes {aot.entry} {
+  %0 = graph.fused (%a = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>) attributes {roll = 0 : i64} {
+    %2 = graph.neg %a : (tensor<1x1x8x5x3xi8>) -> tensor<1x1x8x5x3xi8>
+    graph.yield %2 : tensor<1x1x8x5x3xi8>
+  }
+  %1 = graph.fused (%a = %0 : tensor<1x1x8x5x3xi8>) -> (tensor<1x3x8x5xi8>) attributes {roll = 0 : i64} {
+    %3 = graph.unpack %a {layout = #graph.layout<channels (d0, d1 floordiv 3, d2, d3, d1 mod 3)>, shape = array<i64: 1, 3, 8, 5>} : (tensor<1x1x8x5x3xi8>) -> tensor<1x3x8x5xi8>
+    graph.yield %3 : tensor<1x3x8x5xi8>
+  }
+  func.return %1 : tensor<1x3x8x5xi8>
+}
