@@ -200,8 +200,10 @@ def built(
 def _emission(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None = None, *, divided: bool = False
 ) -> Emission:
-    """A model as it is compiled, with kernels in forms that fit the budget of flash."""
+    """A model as it is compiled, with kernels in forms that fit the budget of flash, and layers row by row that fit the
+    budget of RAM."""
     from aotc.compiler.fitting.flash import fitted
+    from aotc.compiler.fitting.ram import within_ram
     from aotc.emit.artifacts import Emission
 
     def lowered(options: CompileOptions) -> Emission:
@@ -209,7 +211,7 @@ def _emission(
         Progress.of(compilation.ctx).phase("emit")
         return Emission(compilation)
 
-    return fitted(options, lowered)
+    return fitted(options, lambda options: within_ram(options, lowered))
 
 
 @with_options(FileOptions)

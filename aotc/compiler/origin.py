@@ -18,6 +18,7 @@ _ELSEWHERE: Final = ("name", "emit", "target")
 _NOTHING: Final = (
     *(
         "forms",
+        "chosen_ram",
         "ram",
         "flash",
         "stack",

@@ -85,6 +85,16 @@ class FlashGoal:
 
 
 @dataclass(frozen=True)
+class RamGoal:
+    """A budget of RAM that was not met by the least that was found: bytes that are `allowed`, that the model takes
+    without a budget, and instructions of the least, by an estimate, as a multiple of those without a budget."""
+
+    allowed: int
+    whole_bytes: int
+    instructions: float
+
+
+@dataclass(frozen=True)
 class BufferArgument:
     """A buffer that a kernel is called with: its name in C, dtype name, shape; an extent of the run time is -1."""
 
@@ -328,6 +338,8 @@ class ModelInfo:
     """Where in the blob of weights each begins, where the entry is given a table of their addresses in this order."""
     flash_goal: FlashGoal | None = None
     """None where no forms of kernels were chosen."""
+    ram_goal: RamGoal | None = None
+    """None where the budget is met."""
     version: int = METADATA_VERSION
 
     @property
@@ -358,6 +370,7 @@ _UNSAID = {
     "layout": "",
     "origin": None,
     "output": "",
+    "ram_goal": None,
     "reads": (),
     "regions": (),
     "reordered": False,

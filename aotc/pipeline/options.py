@@ -49,7 +49,7 @@ SINGULAR = {
 }
 """Flags that are given once for each entry of a mapping, by field name."""
 
-INTERNAL = frozenset(("forms", "weights_apart"))
+INTERNAL = frozenset(("forms", "chosen_ram", "weights_apart"))
 """Fields of the options that the compiler sets itself."""
 
 MOST_THREADS = 64
@@ -136,6 +136,9 @@ class CompileOptions:
     """Forms of kernels that fit the budget of flash; None: fast ones, or with -Os small ones. No choice of users."""
     ram: int | str | None = None
     """The most bytes of RAM, or "min": as few as there can be."""
+    chosen_ram: int | None = None
+    """The bytes of RAM that layers row by row are chosen for; None: `ram`. Fewer where offsets need more than was
+    estimated. No choice of users."""
     flash: int | None = None
     stack: int | None = None
     cc: str | None = None
@@ -252,8 +255,8 @@ class CompileOptions:
 
     @property
     def most_ram(self) -> int:
-        """The bytes of RAM that a program is to need at most; 0: as few as there can be."""
-        return self.ram if isinstance(self.ram, int) else 0
+        """The bytes of RAM that layers row by row are chosen for; 0: as few as there can be."""
+        return self.chosen_ram or (self.ram if isinstance(self.ram, int) else 0)
 
     @property
     def rolls(self) -> bool:

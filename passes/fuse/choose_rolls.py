@@ -144,7 +144,7 @@ class _Program:
                     break
                 rings = rolling.rings()
                 size = sum(map(_aligned, Buffers.of(rings).bytes))
-                size += sum(_aligned(type_bytes(each)) for stage in rolling.stages for each in stage.scratch())
+                size += sum(_aligned(type_bytes(each)) for stage in rolling.stages for each in stage.scratch)
                 if size > most:
                     break
                 size += self._whole(start, stop) - self._trailing(start, stop, rolling)

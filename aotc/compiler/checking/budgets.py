@@ -19,7 +19,6 @@ from aotc.model.metadata import Footprint, ModelInfo
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
-    from aotc.pipeline.options import CompileOptions
 
 _NAMED = 4
 """How many of the largest consumers a message names."""
@@ -33,7 +32,7 @@ def check_budgets(compilation: Compilation, info: ModelInfo) -> None:
     options, footprint = compilation.options, info.footprint
     problems: list[Problem] = []
     if isinstance(options.ram, int) and info.ram_bytes > options.ram:
-        problems.append(_ram_problem(info, options, _is_quantised(compilation)))
+        problems.append(_ram_problem(info, options.ram, _is_quantised(compilation)))
     if options.flash is not None:
         assert footprint is not None
         if footprint.flash_bytes > options.flash:
@@ -46,13 +45,13 @@ def check_budgets(compilation: Compilation, info: ModelInfo) -> None:
         raise BudgetError(problems)
 
 
-def _ram_problem(info: ModelInfo, options: CompileOptions, is_quantised: bool) -> Problem:
-    allowed = options.most_ram
+def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
     buffers = info.plan.buffers
     steps = sorted({step for buffer in buffers for step in (buffer.first, buffer.last)})
     total = f"the model needs {info.ram_bytes:,} bytes of RAM"
-    if options.rolls:
-        total += ", with layers computed row by row (--ram min takes the least)"
+    if (goal := info.ram_goal) is not None:
+        slower = f"about {goal.instructions:.2f} times the instructions of the program without a budget"
+        total += f", the least that was found: layers computed row by row, {slower}, which takes {goal.whole_bytes:,}"
     if not steps:
         tensors = [(each.name, prod(each.shape) * numpy_dtype(each.dtype).itemsize) for each in info.tensors]
         why = f"the inputs and outputs are {_largest(tensors)}"

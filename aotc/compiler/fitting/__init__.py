@@ -1,1 +1,1 @@
-"""Budgets as goals: forms of kernels for which a model fits."""
+"""Budgets as goals: forms of kernels, and layers row by row, for which a model fits."""

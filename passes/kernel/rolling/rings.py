@@ -64,7 +64,7 @@ class Ring:
     passing: bool
     """Whether no row is there between steps."""
 
-    @property
+    @cached_property
     def length(self) -> int:
         """Elements from one row to the next."""
         unit = max(_UNIT // byte_width(element_type_of(self.value)), 1)
@@ -72,13 +72,13 @@ class Ring:
             unit = 1  # of what is seen without an axis of rows, nothing lies between them
         return ceil_div(self.size, unit) * unit
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Elements of a row."""
         shape = shape_of(self.value)
         return math.prod(shape[row_axis(shape) + 1 :])
 
-    @property
+    @cached_property
     def stages(self) -> range:
         """Those during which there are rows."""
         return range(self.stage, max(number for number, _ in self.readers) + 1)
@@ -112,19 +112,23 @@ class Buffers:
             numbers.append(number)
         return Buffers(tuple(rings), tuple(numbers))
 
-    @cached_property
+    @property
     def types(self) -> list[TensorType]:
         """Of each buffer."""
-        sizes: dict[int, tuple[int, Attribute]] = {}
-        for ring, number in zip(self.rings, self.numbers, strict=True):
-            before, _ = sizes.get(number, (0, None))
-            sizes[number] = (max(before, ring.rows * ring.length), element_type_of(ring.value))
-        return [TensorType(kind, [size]) for size, kind in sizes.values()]
+        return [TensorType(kind, [size]) for size, kind in self._sizes]
 
     @property
     def bytes(self) -> list[int]:
         """Of each buffer."""
-        return list(map(type_bytes, self.types))
+        return [size * byte_width(kind) for size, kind in self._sizes]
+
+    @cached_property
+    def _sizes(self) -> list[tuple[int, Attribute]]:
+        sizes: dict[int, tuple[int, Attribute]] = {}
+        for ring, number in zip(self.rings, self.numbers, strict=True):
+            before, _ = sizes.get(number, (0, None))
+            sizes[number] = (max(before, ring.rows * ring.length), element_type_of(ring.value))
+        return list(sizes.values())
 
 
 def _may_share(one: Ring, other: Ring) -> bool:

@@ -8,8 +8,9 @@ from what those that it reads have, and the rings of rows are as long as the mos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -53,7 +54,7 @@ class Stage:
         """Of `sources`."""
         return shape_of(self.sources[0][0])
 
-    @property
+    @cached_property
     def axis(self) -> int:
         """Of `sources`, that of rows."""
         return row_axis(self.shape)
@@ -63,18 +64,18 @@ class Stage:
         """Whether results come row by row, in memory one behind the other."""
         return self.reduction is None and all(list(axes) == sorted(axes) for _, axes in self.sources)
 
-    @property
+    @cached_property
     def at_once(self) -> int:
         """How many rows are computed at once."""
         anchor = anchor_of(self.group)
         return 1 if anchor is None or self.reduction is not None else strategy_of(anchor).rows_at_once(anchor)
 
-    @property
+    @cached_property
     def is_narrow(self) -> bool:
         """Whether a row is a single position with its channels."""
         return self.reduction is not None or self.axis >= len(self.shape) - 2
 
-    @property
+    @cached_property
     def reduction(self) -> GradualOp | None:
         """The anchor that reduces rows as they come."""
         return gradual_anchor(self.group)
@@ -86,6 +87,15 @@ class Stage:
             return []
         return [TensorType(value.dtype, [math.prod(shape_of(op.result))]) for value in op.start(ArrayBuilder())]
 
+    @cached_property
+    def whole(self) -> Mapping[SSAValue, Sequence[tuple[SSAValue, RowMap | None]]]:
+        """The same values by what they are views of."""
+        found: dict[SSAValue, list[tuple[SSAValue, RowMap | None]]] = {}
+        for value, rows in self.others:
+            found.setdefault(viewed_whole(value), []).append((value, rows))
+        return found
+
+    @cached_property
     def scratch(self) -> list[TensorType]:
         """Its scratch buffers: those for partial results, then its anchor's."""
         inner = inner_scratch(self.group)
@@ -102,6 +112,11 @@ class Rolling:
         """The stages that compute values."""
         self._available: tuple[tuple[int, int], int, list[Steps]] = (0, 0), 0, []
         """The pace, rows of a step, steps, and for each of the first stages the rows that are available after these."""
+        self._readers: dict[SSAValue, list[tuple[int, Read]]] = {}
+        """The stages that read what others compute, by number."""
+        self._progress: list[Steps] | None = None
+        self._rings: dict[SSAValue, Ring] = {}
+        """Those that were found for these readers and steps."""
         for op in ops:
             if isinstance(op, FusedOp):
                 self.add(op, GroupRows.of(op))
@@ -130,6 +145,10 @@ class Rolling:
                 if found is None or not _are_rows(found, shape_of(argument), shape_of(root)):
                     raise ShapeError(f"a group reads other rows than its own of {root.type}")
                 reads.append(Read(root, found, rows.count))
+        for read in dict.fromkeys(reads):
+            self._readers.setdefault(read.value, []).append((len(self.stages), read))
+            self._rings.pop(read.value, None)
+        self._progress = None
         self._made |= dict.fromkeys(group.results, len(self.stages))
         self.stages.append(Stage(group, rows.count, tuple(dict.fromkeys(reads)), tuple(others), rows.sources))
 
@@ -153,10 +172,13 @@ class Rolling:
     def progress(self) -> list[Steps]:
         """For each stage, how many rows are available at first and after every step, those behind its last included:
         what is below a picture comes row by row, too."""
+        if self._progress is not None:
+            return self._progress
         pace, at_once, lasts = self.pace, self.at_once, [stage.rows for stage in self.stages]
         before, count, found = self._available
         if before != (pace, at_once):
             count, found = ceil_div(pace, at_once), []
+            self._rings = {}
         while True:
             steps = np.arange(count + 1) * at_once
             for stage in self.stages[len(found) :]:
@@ -168,30 +190,30 @@ class Rolling:
             done = max(int(np.searchsorted(made, last)) for made, last in zip(found, lasts, strict=True))
             if done <= count:
                 self._available = (pace, at_once), count, found
-                return [made[: done + 1] for made in found]
+                self._progress = [made[: done + 1] for made in found]
+                return self._progress
             count, found = count * 2, []
 
     def rings(self) -> list[Ring]:
         """Of each value that another stage reads, in order."""
-        progress = [np.minimum(made, stage.rows) for made, stage in zip(self.progress(), self.stages, strict=True)]
-        readers: dict[SSAValue, list[tuple[int, Read]]] = {}
-        for number, stage in enumerate(self.stages):
-            for read in stage.reads:
-                readers.setdefault(read.value, []).append((number, read))
-        rings: list[Ring] = []
-        for value, stage in self._made.items():
-            if value in readers:
-                assert isinstance(value, OpResult)
-                made = progress[stage]
-                first = np.minimum.reduce([made, *(read.first(progress[number]) for number, read in readers[value])])
-                rows, kept = int((made[1:] - first[:-1]).max()), made - first
-                moved = int((kept[1:] * (np.diff(first) > 0)).sum())
-                rings.append(Ring(value, stage, tuple(readers[value]), rows, moved, not kept.any()))
-        return rings
+        progress = self.progress()  # later stages, and more steps, change nothing for those that are done
+        return [self._ring(value, progress) for value in self._made if value in self._readers]
+
+    def _ring(self, value: SSAValue, progress: Sequence[Steps]) -> Ring:
+        if value not in self._rings:
+            assert isinstance(value, OpResult)
+            stage, readers = self._made[value], self._readers[value]
+            made = np.minimum(progress[stage], self.stages[stage].rows)
+            needed = [read.first(np.minimum(progress[number], self.stages[number].rows)) for number, read in readers]
+            first = np.minimum.reduce([made, *needed])
+            rows, kept = int((made[1:] - first[:-1]).max()), made - first
+            moved = int((kept[1:] * (np.diff(first) > 0)).sum())
+            self._rings[value] = Ring(value, stage, tuple(readers), rows, moved, not kept.any())
+        return self._rings[value]
 
     def scratch(self) -> list[TensorType]:
         """The types of all scratch buffers: those of rings, then those of stages."""
-        return [*Buffers.of(self.rings()).types, *(kind for stage in self.stages for kind in stage.scratch())]
+        return [*Buffers.of(self.rings()).types, *(kind for stage in self.stages for kind in stage.scratch)]
 
 
 def _are_rows(rows: RowMap, shape: Sequence[int], root: Sequence[int]) -> bool:

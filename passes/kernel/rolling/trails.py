@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.interfaces import bytes_of, shape_of, viewed_whole
+from aotc.dialects.graph.interfaces import bytes_of, shape_of
 from aotc.passes.kernel.rolling.stages import Rolling
 from aotc.passes.kernel.row_map import RowMap
 from aotc.passes.kernel.spatial_tiling import row_axis
@@ -30,9 +30,7 @@ def trail(rolling: Rolling, result: SSAValue, operand: SSAValue) -> int | None:
     written = size * np.minimum(progress[writer], stage.rows)
     least = 0
     for reader, other in enumerate(rolling.stages):
-        for value, rows in other.others:
-            if viewed_whole(value) is not operand:
-                continue
+        for value, rows in other.whole.get(operand, ()):
             if rows is None or not _are_outermost(rows, shape_of(value)):
                 return None
             of_row = bytes_of(value) // rows.extent

@@ -258,7 +258,7 @@ class _RolledKernel:
 
     def _scratch(self, number: int) -> range:
         """The scratch buffers of a stage, by number."""
-        counts = [len(stage.scratch()) for stage in self.rolling.stages[: number + 1]]
+        counts = [len(stage.scratch) for stage in self.rolling.stages[: number + 1]]
         before = len(self.buffers.types) + sum(counts[:-1])
         return range(before, before + counts[-1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,15 @@ from xdsl.dialects.builtin import ModuleOp
 
 import aotc
 from aotc.cli.tables import summary
+from aotc.compiler.driver import lower
 from aotc.compiler.fitting.choice import FAST, SHARED, SMALL, Form, Program, bytes_of, choose, instructions
 from aotc.compiler.fitting.instructions import instructions_of_calls
+from aotc.compiler.fitting.ram import within_ram
 from aotc.compiler.lowering import new_context
+from aotc.emit.artifacts import Emission
 from aotc.errors import BudgetError
-from aotc.model.metadata import ModelInfo, from_json
+from aotc.model.metadata import ModelInfo, RamGoal, from_json
+from aotc.pipeline.options import CompileOptions
 
 # --- the choice ------------------------------------------------------------------------------------------------------
 
@@ -95,6 +100,31 @@ def test_drawn_choices_fit_and_are_near_the_best() -> None:
             assert instructions(units, found) <= 1.5 * best
 
 
+# --- budgets of RAM ---------------------------------------------------------------------------------------------------
+
+
+def test_layers_are_chosen_again_for_less() -> None:
+    """Offsets take 30 bytes more than was estimated, and never less than 150 in all."""
+    node = helper.make_node("Relu", ["x"], ["y"])
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    model = helper.make_model(helper.make_graph([node], "g", values[:1], values[1:]))
+    asked: list[tuple[int | str | None, int | None]] = []
+
+    def lowered(options: CompileOptions) -> Emission:
+        asked.append((options.ram, options.chosen_ram))
+        emission = Emission(lower(model, replace(options, ram=None)))
+        chosen = options.most_ram if options.ram is not None else 300
+        taken = chosen + 30 if 160 < chosen < 300 else min(max(chosen - 10, 150), 300)
+        emission.info = replace(emission.info, workspace_bytes=taken - emission.info.io_bytes)
+        return emission
+
+    options = CompileOptions.of(target="cortex-m4f", ram=200)
+    assert within_ram(options, lowered).info.ram_goal is None
+    assert asked == [(200, None), (200, 170)]
+    found = within_ram(replace(options, ram=149), lowered).info
+    assert found.ram_goal == RamGoal(149, 290, 1.0) and found.ram_bytes == 150
+
+
 # --- the estimate ----------------------------------------------------------------------------------------------------
 
 KERNELS = """
@@ -151,6 +181,33 @@ def test_operations_count_as_often_as_their_loops_run() -> None:
 def test_trips_that_shrink_are_those_of_the_middle() -> None:
     whole, half = estimated()[1], estimated("%left")[1]
     assert 0.4 * whole < half < 0.65 * whole
+
+
+STEPS = """
+    %ten = arith.constant 10 : index
+    %rows = scf.for %t = %zero to %n step %one iter_args(%made = %zero) -> (index) {
+      %more = arith.addi %made, %one : index
+      %now = arith.minsi %more, %ten : index
+      scf.for %j = %made to %now step %one {
+        %0 = memref.load %b[%j] : memref<?xi32>
+        %1 = math.ctpop %0 : i32
+        memref.store %1, %b[%j] : memref<?xi32>
+      }
+      scf.yield %now : index
+    }
+"""
+"""A row in each of the first ten steps, and none after them."""
+
+
+def test_carried_bounds_are_followed() -> None:
+    from xdsl.parser import Parser
+
+    begin, end = KERNELS.index("    scf.for %i = %zero to %n"), KERNELS.index("    %s =")
+    module = Parser(new_context(), KERNELS[:begin] + STEPS + KERNELS[end:]).parse_module()
+    assert isinstance(module, ModuleOp)
+    ten, twenty, *_ = instructions_of_calls(module, "cortex-m4f").values()
+    assert 40 * 10 < ten < 60 * 10
+    assert 4 * 10 < twenty - ten < 20 * 10
 
 
 FLOATS = "%f = arith.sitofp %0 : i32 to f32\n%g = arith.addf %f, %f : f32\n%1 = arith.fptosi %g : f32 to i32"

@@ -1,0 +1,48 @@
+"""`--ram` as a goal: layers that are computed row by row are chosen by an estimate of the arena, offsets come later.
+
+Where these need more than was estimated, layers are chosen again for so much less. Where the model does not fit then,
+this is the least RAM that was found, and what that costs is told by the program without a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from aotc.compiler.fitting.instructions import instructions_of_calls
+from aotc.model.metadata import RamGoal
+from aotc.pipeline.options import CompileOptions
+
+if TYPE_CHECKING:
+    from aotc.emit.artifacts import Emission
+
+_ROUNDS: Final = 4
+"""How often layers are chosen, at most."""
+
+
+def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emission]) -> Emission:
+    """The model compiled as `lowered` does it, such that it fits `options.ram`; where that was not found, of the least
+    RAM, with what it costs as `ram_goal`."""
+    best = lowered(options)
+    if not options.rolls or not isinstance(allowed := options.ram, int) or best.info.ram_bytes <= allowed:
+        return best
+    chosen_for, found = allowed, best
+    for _ in range(_ROUNDS - 1):
+        chosen_for = max(chosen_for - (found.info.ram_bytes - allowed), 1)
+        before, found = found, lowered(replace(options, chosen_ram=chosen_for))
+        if found.info.ram_bytes < best.info.ram_bytes:
+            best = found
+        if best.info.ram_bytes <= allowed:
+            return best
+        if found.info.plan == before.info.plan:
+            break
+    plain = lowered(replace(options, ram=None))
+    ratio = _instructions(best) / max(_instructions(plain), 1.0)
+    best.info = replace(best.info, ram_goal=RamGoal(allowed, plain.info.ram_bytes, round(ratio, 3)))
+    return best
+
+
+def _instructions(emission: Emission) -> float:
+    compilation = emission.compilation
+    return sum(instructions_of_calls(compilation.module, compilation.options.target).values())
