@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.arrays import scaled
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
@@ -44,6 +45,9 @@ class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, AccumulatingOp, ABC):
 
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[2:]
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        return {0: self.windows()[axis - 2].reads(axis)} if axis >= 2 else None
 
     @abstractmethod
     def output_shape(self) -> tuple[int, ...]:

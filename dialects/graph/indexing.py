@@ -6,20 +6,31 @@ nothing outside the operand is read. Where indices are checked (`Builder.guard`)
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IntegerType, TensorType, i1, i64
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerType, TensorType, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
+from aotc.dialects.arrays import Array
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
 from aotc.dialects.graph.checks import expect
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import (
+    GraphOp,
+    LoopNestOp,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
 from aotc.dialects.graph.movement import MovingOp
 from aotc.dialects.graph.shapes import require_axis
-from aotc.dialects.properties import int_prop, opt_bool_prop
+from aotc.dialects.properties import int_array, int_prop, ints, opt_bool_prop
 
 
 def require_indices(value: SSAValue) -> None:
@@ -46,6 +57,32 @@ def clamped(b: Builder, index: Scalar, extent: int) -> Scalar:
     return b.cast(b.min(b.max(from_front(b, index, extent), 0), extent - 1), INDEX)
 
 
+class PlacedOp(GraphOp, ABC):
+    """Reads the first operand along an axis at places that another one says: one, or several, for each position."""
+
+    READS: ClassVar[str] = "reads"
+    """The attribute that says what is known of places that are constant: stride, per, low and high of `AxisReads`."""
+
+    @abstractmethod
+    def placed(self) -> tuple[SSAValue, int]:
+        """The operand with places, and the axis."""
+
+    def note_reads(self, places: Array) -> None:
+        """Say what is known of these places."""
+        _, axis = self.placed()
+        extent = shape_of(self.operands[0])[axis]
+        inside = np.clip(np.where(places < 0, places + extent, places), 0, max(extent - 1, 0))
+        each = inside.reshape(len(inside), -1).astype(np.int64)
+        bounds = zip(each.min(1).tolist(), each.max(1).tolist(), strict=True)
+        found = AxisReads.covering(axis, extent, list(bounds))
+        self.attributes[self.READS] = int_array((found.stride, found.per, found.low, found.high))
+
+    def known_reads(self) -> AxisReads | None:
+        """The reads at places that are known; None: they are not."""
+        known = self.attributes.get(self.READS)
+        return None if known is None else AxisReads(self.placed()[1], *ints(cast(DenseArrayBase[I64], known)))
+
+
 class AxisGatherOp(MovingOp, ABC):
     """Elements of x at run-time `indices` along one `axis`."""
 
@@ -55,7 +92,7 @@ class AxisGatherOp(MovingOp, ABC):
 
 
 @irdl_op_definition
-class GatherOp(AxisGatherOp):
+class GatherOp(AxisGatherOp, PlacedOp):
     """Slices of x along `axis`: result[a..., i..., b...] = x[a..., indices[i...], b...]."""
 
     name = "graph.gather"
@@ -68,6 +105,18 @@ class GatherOp(AxisGatherOp):
         if x[axis] == 0 and 0 not in shape:
             raise ShapeError(f"axis {axis} of {list(x)} has no element to gather")
         return [TensorType(element_type_of(self.x), shape)]
+
+    def placed(self) -> tuple[SSAValue, int]:
+        return self.indices, self.axis
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        own, rank = self.axis, len(shape_of(self.indices))
+        if axis < own:
+            return {0: AxisReads(axis)}
+        if axis >= own + rank:
+            return {0: AxisReads(axis - rank + 1)}
+        reads = self.known_reads()
+        return None if reads is None or rank != 1 else {0: reads, 1: AxisReads(0)}
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis, rank = self.axis, len(shape_of(self.indices))

@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.arrays import Array
 from aotc.dialects.attributes import to_attribute
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width, compute_type, is_narrow_float
 from aotc.dialects.evaluation import evaluate_element, evaluate_loops, evaluate_places
@@ -169,6 +170,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     def part_starts(self) -> tuple[int, Sequence[int]] | None:
         """For a result whose parts are written where they belong, however far apart their elements are there: the axis
         along which the operands lie one after the other, and where each begins. None: the operation is no such."""
+        return None
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        """For each operand of which one position of the first result along `axis` reads some positions along an axis:
+        which ones; others are read as a whole. None: nothing is known."""
         return None
 
     def contracted_axes(self) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import accumulate
 from operator import and_
@@ -16,10 +16,11 @@ from typing import ClassVar
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, var_operand_def
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
+from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis, same_axis
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.properties import bool_prop, int_prop, opt_bool_prop
 
@@ -54,6 +55,10 @@ class ReshapeOp(MovementOp):
     def view_offset(self) -> int | None:
         return 0
 
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        own = same_axis(shape_of(self.x), self.ints("shape"), axis)
+        return None if own is None else {0: AxisReads(own)}
+
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))
 
@@ -78,6 +83,9 @@ class TransposeOp(MovementOp):
         moved = [axis for axis in self.ints("permutation") if shape_of(self.x)[axis] != 1]
         return 0 if moved == sorted(moved) else None
 
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        return {0: AxisReads(self.ints("permutation")[axis])}
+
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         source = dict(zip(self.ints("permutation"), index, strict=True))
         return reads[0]([source[axis] for axis in range(len(index))])
@@ -95,6 +103,10 @@ class BroadcastOp(MovementOp):
         if broadcast(shape_of(self.x), shape) != shape:
             raise ShapeError(f"shape {list(shape_of(self.x))} does not broadcast to {list(shape)}")
         return [TensorType(element_type_of(self.x), shape)]
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        own = axis - (len(self.ints("shape")) - len(shape_of(self.x)))
+        return {0: AxisReads(own)} if own >= 0 and shape_of(self.x)[own] > 1 else {}
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](broadcast_index(b, index, shape_of(self.x)))
@@ -135,6 +147,10 @@ class SliceOp(MovementOp):
         if any(step != 1 for step, count in zip(steps, shape, strict=True) if count != 1):
             return None
         return sum(start * math.prod(source[axis + 1 :]) for axis, start in enumerate(starts))
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        start, step = self.ints("starts")[axis], self.ints("steps")[axis]
+        return {0: AxisReads(axis, step, low=start, high=start)} if step > 0 else None
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         starts, steps = self.ints("starts"), self.ints("steps")
@@ -179,6 +195,10 @@ class ConcatOp(MovingOp):
     @property
     def _starts(self) -> Sequence[int]:
         return [0, *accumulate(shape_of(part)[self.axis] for part in self.parts)][:-1]
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        starts = self._starts if axis == self.axis else [0] * len(self.parts)
+        return {place: AxisReads.shifted(axis, -start) for place, start in enumerate(starts)}
 
     def reads_once(self) -> bool:
         return True
@@ -232,6 +252,17 @@ class PadOp(MovingOp):
         """Extent, begin and end pad of each axis."""
         shape, pads = shape_of(self.x), self.ints("pads")
         return list(zip(shape, pads[: len(shape)], pads[len(shape) :], strict=True))
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        extent, before, after = self._axes()[axis]
+        if before == after == 0 or self.mode.data == "constant":
+            return {0: AxisReads.shifted(axis, -before)}
+        period = max(2 * (extent - 1), 1) if self.mode.data == "reflect" else extent
+        places = [place % period for place in range(-before, extent + after)]
+        if self.mode.data == "edge":
+            places = [0] * before + [*range(extent)] + [extent - 1] * after
+        folded = (min(place, period - place) if self.mode.data == "reflect" else place for place in places)
+        return {0: AxisReads.covering(axis, extent, [(place, place) for place in folded])}
 
     def reads_once(self) -> bool:
         return self.mode.data == "constant"

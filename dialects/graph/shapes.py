@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -71,6 +72,14 @@ def normalize_axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ShapeError(f"axis {axis} is out of range for rank {rank}")
     return axis + rank if axis < 0 else axis
+
+
+def same_axis(source: Sequence[int], target: Sequence[int], axis: int) -> int | None:
+    """The axis of `source` whose positions are those of the axis of `target`, another shape of the same elements in
+    row-major order; None: there is none."""
+    before, extent = math.prod(target[:axis]), target[axis]
+    found = (own for own, each in enumerate(source) if each == extent and math.prod(source[:own]) == before)
+    return next(found, None)
 
 
 def require_axis(axis: int, rank: int) -> None:

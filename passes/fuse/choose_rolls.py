@@ -27,11 +27,13 @@ from functools import cached_property
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import entries
+from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.indexing import PlacedOp
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     bytes_of,
@@ -43,6 +45,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, FusedOp
+from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.rolling.group_rows import GroupRows, inner_scratch
@@ -69,6 +72,7 @@ class ChooseRollsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
+            _note_places(entry.body.block, WeightStore.of(ctx))
             program = _Program(entry.body.block)
             end = entry.body.block.last_op
             assert end is not None
@@ -77,6 +81,17 @@ class ChooseRollsPass(ModulePass):
                 if part.rolls:
                     for group in program.kernels[part.start : part.stop]:
                         group.attributes[ROLL] = IntegerAttr(number, i64)
+
+
+def _note_places(block: Block, store: WeightStore) -> None:
+    """Say what is known of the places at which operations read, where these are constant."""
+    for op in block.walk():
+        if isinstance(op, PlacedOp):
+            (places, _), group = op.placed(), op.parent_op()
+            if isinstance(places, BlockArgument) and isinstance(group, FusedOp):
+                places = group.inputs[places.index]
+            if (known := known_array(places, store)) is not None and known.size:
+                op.note_reads(known)
 
 
 class _Program:
@@ -92,7 +107,7 @@ class _Program:
         apart = [op for op in block.ops if is_view(op) or isinstance(op, ConstantOp)]
         self.kernels = [op for op in block.ops if op not in apart and op is not end]
         self._number = {op: number for number, op in enumerate(self.kernels)} | {end: len(self.kernels)}
-        self._rows = list(map(_rows_or_none, self.kernels))
+        self._rows = list(map(_row_choices, self.kernels))
         self.lives: dict[SSAValue, tuple[int, int]] = {}
         """For each value that has memory while the model runs, the kernels that compute it and read it last; a result
         of the model is the caller's."""
@@ -135,11 +150,8 @@ class _Program:
         for start in range(len(self.kernels)):
             rolling = Rolling()
             for stop in range(start + 1, len(self.kernels) + 1):
-                group, rows = self.kernels[stop - 1], self._rows[stop - 1]
-                if rows is None or not isinstance(group, FusedOp):
-                    break
                 try:
-                    rolling.add(group, rows)
+                    rolling.add(self.kernels[stop - 1], self._rows[stop - 1])
                 except ShapeError:
                     break
                 rings = rolling.rings()
@@ -219,15 +231,15 @@ class _Part:
 
 def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:
     words = sum(ring.moved * ring.length * byte_width(element_type_of(ring.value)) / 4 for ring in rings)
-    steps = len(rolling.progress()[0]) * len(rolling.stages)
+    steps = rolling.pace.steps * len(rolling.stages)
     return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * sum(stage.rows for stage in rolling.stages)
 
 
-def _rows_or_none(op: Operation) -> GroupRows | None:
+def _row_choices(op: Operation) -> Sequence[GroupRows]:
     try:
-        return GroupRows.of(op) if isinstance(op, FusedOp) else None
+        return GroupRows.choices(op) if isinstance(op, FusedOp) or is_join(op) else ()
     except ShapeError:
-        return None
+        return ()
 
 
 def _aligned(size: int) -> int:

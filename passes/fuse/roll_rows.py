@@ -28,12 +28,12 @@ from aotc.dialects.aot.contract import RINGS, RowRing
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.compound.rolled import RolledOp
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of, is_view, viewed_whole
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, is_view
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.dialects.graph.structure import FusedOp, YieldOp
 from aotc.model.locations import fuse_locations
 from aotc.passes.fuse.groups import in_order, sort_operations
-from aotc.passes.kernel.rolling.group_rows import anchor_of
+from aotc.passes.kernel.rolling.group_rows import anchor_of, row_view
 from aotc.passes.kernel.rolling.rings import Buffers
 from aotc.passes.kernel.rolling.stages import ROLL, Rolling
 
@@ -43,9 +43,9 @@ class RollRowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in graph_blocks(op):
-            together: dict[int, list[FusedOp]] = {}
+            together: dict[int, list[Operation]] = {}
             for each in block.ops:
-                if isinstance(each, FusedOp) and isinstance(number := each.attributes.pop(ROLL, None), IntegerAttr):
+                if isinstance(number := each.attributes.pop(ROLL, None), IntegerAttr):
                     together.setdefault(number.value.data, []).append(each)
             for groups in together.values():
                 _roll(groups)
@@ -55,16 +55,16 @@ class RollRowsPass(ModulePass):
                 sort_operations(block)
 
 
-def _roll(groups: Sequence[FusedOp]) -> None:
+def _roll(groups: Sequence[Operation]) -> None:
     block, inputs = Block(), dict[SSAValue, SSAValue]()
     results = {result for group in groups for result in group.results}
-    outputs = [value for group in groups for value in group.outputs if _is_needed(value, set(groups))]
+    outputs = [value for group in groups for value in group.results if _is_needed(value, set(groups))]
     inside: dict[SSAValue, SSAValue] = {}
 
     def enter(value: SSAValue) -> None:
         if value in inside:
             return
-        if viewed_whole(value) in results:
+        if row_view(value, 0)[0] in results:
             view = value.owner
             assert isinstance(view, Operation)
             enter(view.operands[0])
@@ -74,7 +74,7 @@ def _roll(groups: Sequence[FusedOp]) -> None:
         inside[value].name_hint = value.name_hint
 
     for group in groups:
-        for value in group.inputs:
+        for value in group.operands:
             enter(value)
         block.add_op(group.clone(inside))
     block.add_op(YieldOp([inside[value] for value in outputs]))
@@ -86,7 +86,7 @@ def _roll(groups: Sequence[FusedOp]) -> None:
     rolled = RolledOp.of(list(inputs), Region(block), scratch)
     RINGS.set(rolled, _rings(rolling))
     rolled.location = fuse_locations(group.location for group in groups)
-    anchors = (anchor_of(group) for group in groups)
+    anchors = (anchor_of(group) for group in groups if isinstance(group, FusedOp))
     schedules = [
         anchor.attributes[ScheduleAttr.KEY] for anchor in anchors if anchor and ScheduleAttr.KEY in anchor.attributes
     ]
@@ -117,7 +117,7 @@ def _rings(rolling: Rolling) -> Sequence[RowRing]:
     ]
 
 
-def _is_needed(value: SSAValue, groups: set[FusedOp]) -> bool:
+def _is_needed(value: SSAValue, groups: set[Operation]) -> bool:
     """Whether anything but `groups` reads a value, or a view of it."""
     users = [use.operation for use in value.uses]
     return any(_is_needed(op.results[0], groups) if is_view(op) else op not in groups for op in users)

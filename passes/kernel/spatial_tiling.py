@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
 
 from aotc.dialects.attributes import to_attribute
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
@@ -120,3 +121,20 @@ def window_tiling(op: AnchorOp, schedule: Schedule) -> SpatialTiling:
 def row_axis(shape: Sequence[int]) -> int:
     """The axis of rows: the first one of more than one position, or the last one."""
     return next((axis for axis, extent in enumerate(shape) if extent > 1), len(shape) - 1)
+
+
+def window_rows(
+    op: AnchorOp, windows: Sequence[SlidingWindow], axis: int, *, first: int = 2, unit: int = 1
+) -> Mapping[int, AxisReads] | None:
+    """The rows of the first operand, for a window operation on one image (see `KernelStrategy.row_reads`); None where
+    those of the result along `axis` are no positions along a spatial axis.
+
+    Spatial axes of the operand begin with axis `first`; along the last one a position has `unit` elements.
+    """
+    x, own = shape_of(op.operands[0]), first + axis - 2
+    if not 2 <= axis < 2 + len(windows) or x[0] != 1:
+        return None
+    unit = unit if axis == 1 + len(windows) else 1
+    if unit > 1 and math.prod(x[:own]) > 1:
+        return None  # rows do not follow each other in memory
+    return {0: replace(windows[axis - 2].reads(own), unit=unit)}

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.graph import schedules
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp, ParallelOp
@@ -37,7 +38,6 @@ from aotc.passes.kernel.builders.tiles import NotVectorizable
 from aotc.passes.kernel.costs.candidates import near
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Accesses, LoopNest, Nest, traced
-from aotc.passes.kernel.row_map import RowMap
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
@@ -186,13 +186,13 @@ class KernelStrategy(Generic[Op]):
 
     # Code
 
-    def row_maps(self, op: Op) -> Mapping[int, RowMap] | None:
-        """Where the nests can compute one row of the result (`LoopNest.only`, along `row_axis`): for each operand of
-        which that reads some rows which ones; others are read as a whole. None: they cannot."""
-        return None
+    def row_reads(self, op: Op, axis: int) -> Mapping[int, AxisReads] | None:
+        """Where the nests can compute one row of the result along `axis` (`LoopNest.only`): for each operand of which
+        that reads some rows which ones; others are read as a whole. None: they cannot."""
+        return op.reads_along(axis) if isinstance(op, ParallelOp) and schedule_of(op) is None else None
 
-    def rows_at_once(self, op: Op) -> int:
-        """How many neighbouring rows `nest` computes at once where it computes some of the result."""
+    def rows_at_once(self, op: Op, axis: int) -> int:
+        """How many neighbouring rows along `axis` `nest` computes at once where it computes some of the result."""
         return 1
 
     def nest(self, nest: Nest[Op, Any]) -> None:

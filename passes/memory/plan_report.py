@@ -187,7 +187,7 @@ def _rolled(block: EntryBlock, position: int, number: int) -> Iterator[tuple[Rol
     bodies = [] if kernel is None or kernel.is_declaration else [kernel.body.block]
     for rolled in (op for body in bodies for op in body.ops if isinstance(op, RolledOp)):
         nodes = set(node_names(call.op.location))
-        labels = ((node_names(group.location) or ("",))[-1] for group in rolled.groups)
+        labels = ((node_names(stage.location) or ("",))[-1] for stage in rolled.stages)
         # One kernel may serve several calls.
         layers = tuple(label if label in nodes else f"layer {stage}" for stage, label in enumerate(labels))
         scratch = [each.storage for each in task.writes[len(task.writes) - len(rolled.scratch()) :]]

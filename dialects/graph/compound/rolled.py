@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, OpResult, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, region_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, is_view, tensor_type
+from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, is_join, is_view, tensor_type
 from aotc.dialects.graph.structure import FusedOp, YieldOp, parse_group, print_group
 
 
@@ -28,10 +28,10 @@ from aotc.dialects.graph.structure import FusedOp, YieldOp, parse_group, print_g
 class RolledOp(AnchorOp):
     """The values that the region yields, computed by its groups, some rows at a time.
 
-    The region sees only its arguments, which are the inputs, and has groups and views between them. The results behind
-    those values are scratch buffers: those with rings of the values that later groups read, then for each group, in
-    order, partial results of a reduction and the buffers of its anchor. Which rows a group reads is known to kernel
-    strategies: who makes the operation gives the types of the buffers.
+    The region sees only its arguments, which are the inputs, and has groups, joins, and views between them. The
+    results behind those values are scratch buffers: those with rings of the values that later groups and joins read,
+    then for each group, in order, partial results of a reduction and the buffers of its anchor. Which rows a group
+    reads is known to kernel strategies: who makes the operation gives the types of the buffers.
     """
 
     name = "graph.rolled"
@@ -58,9 +58,9 @@ class RolledOp(AnchorOp):
         return end.values if isinstance(end, YieldOp) else ()
 
     @property
-    def groups(self) -> list[FusedOp]:
-        """In order."""
-        return [op for op in self.block.ops if isinstance(op, FusedOp)]
+    def stages(self) -> list[Operation]:
+        """The groups and joins, in order."""
+        return [op for op in self.block.ops if isinstance(op, FusedOp) or is_join(op)]
 
     def scratch(self) -> Sequence[OpResult]:
         return self.results[len(self.yielded) :]
@@ -71,14 +71,15 @@ class RolledOp(AnchorOp):
         if not self.yielded:
             raise ShapeError("the region must yield values")
         for op in self.block.ops:
-            if not isinstance(op, FusedOp | YieldOp) and not is_view(op):
-                raise ShapeError(f"{op.name} is neither a group nor a view")
-        if any(not isinstance(value.owner, FusedOp) for value in self.yielded):
-            raise ShapeError("the region must yield what its groups compute")
+            if not isinstance(op, FusedOp | YieldOp) and not is_view(op) and not is_join(op):
+                raise ShapeError(f"{op.name} is neither a group nor a join or a view")
+        if any(not isinstance(value, OpResult) or is_view(value.op) for value in self.yielded):
+            raise ShapeError("the region must yield what its groups and joins compute")
         return [*map(tensor_type, self.yielded), *map(tensor_type, self.scratch())]
 
     def operations(self) -> int:
-        return sum(op.operations() for group in self.groups for op in group.block.ops if isinstance(op, AnchorOp))
+        groups = [op for op in self.stages if isinstance(op, FusedOp)]
+        return sum(op.operations() for group in groups for op in group.block.ops if isinstance(op, AnchorOp))
 
     # Assembly: `graph.rolled (%a = %x : t, ...) -> (t, ...) { ... graph.yield }`
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from aotc.dialects.attributes import parse_field
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.layout import Layout, Mode
@@ -91,6 +92,11 @@ class PackOp(ElementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [self.layout.data.pack(operands[0])]
 
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        layout = self.layout.data
+        dim = next((dim for dim in range(layout.rank) if layout.axis_of(dim) == axis), None)
+        return None if dim is None or layout.groups > 1 else {0: AxisReads(dim)}
+
     def reads_once(self) -> bool:
         return True
 
@@ -126,6 +132,11 @@ class UnpackOp(ElementOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [self.layout.data.unpack(operands[0], self.ints("shape"))]
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        layout = self.layout.data
+        own = layout.axis_of(axis)
+        return None if own is None else {0: AxisReads(own)}
 
     def view_offset(self) -> int | None:
         return 0 if self.layout.data.keeps_order(self.ints("shape")) else None

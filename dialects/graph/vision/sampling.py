@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from xdsl.dialects.builtin import StringAttr, TensorType, i64
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, is_float
 from aotc.dialects.graph.checks import expect, expect_choice
+from aotc.dialects.graph.indexing import PlacedOp
 from aotc.dialects.graph.interfaces import ParallelOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import all_inside, require_axis
 from aotc.dialects.properties import int_prop, opt_bool_prop
@@ -214,7 +217,7 @@ class GridSampleOp(SampledOp):
 
 
 @irdl_op_definition
-class ResampleOp(ParallelOp):
+class ResampleOp(ParallelOp, PlacedOp):
     """Weighted sums along `axis`: result[a..., n, b...] = sum over t of x[a..., places[n, t], b...] * weights[n, t].
 
     The `places` (i64) must lie inside x.
@@ -234,6 +237,15 @@ class ResampleOp(ParallelOp):
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * shape_of(self.places)[1]
+
+    def placed(self) -> tuple[SSAValue, int]:
+        return self.places, self.axis
+
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        if axis != self.axis:
+            return {0: AxisReads(axis)}
+        reads = self.known_reads()
+        return None if reads is None else {0: reads, 1: AxisReads(0), 2: AxisReads(0)}
 
     def compute(self, b: Builder, index: list[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis, taps = self.axis, shape_of(self.places)[1]

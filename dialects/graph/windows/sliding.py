@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.shapes import ceil_div, ceil_div_index
@@ -70,6 +71,10 @@ class SlidingWindow:
         start = position * self.stride
         first = b.index(0) if self.before <= 0 else ceil_div_index(b.max(self.before - start, 0), self.dilation)
         return first, self._below(b, start, self.extent)
+
+    def reads(self, axis: int) -> AxisReads:
+        """The elements that positions see, along an axis of the operand."""
+        return AxisReads(axis, self.stride, 1, -self.before, self.span - 1 - self.before)
 
     def padded_taps(self, b: Builder, position: Scalar) -> Scalar:
         """How many taps lie inside the operand or its padding (the others hang over, with `ceil`)."""
@@ -221,6 +226,11 @@ class TransposedWindow:
         """The extent of the result; negative where cropping leaves nothing."""
         full = (self.extent - 1) * self.stride + (self.size - 1) * self.dilation + 1
         return full + self.more - self.before - self.after
+
+    def reads(self, axis: int) -> AxisReads:
+        """The elements that positions see, along an axis of the operand."""
+        span = (self.size - 1) * self.dilation
+        return AxisReads(axis, 1, self.stride, self.before - span + self.stride - 1, self.before)
 
     def meeting(self, b: Builder, position: Scalar) -> Meeting:
         """Solve h * stride + k * dilation = position + before for 0 <= h < extent, 0 <= k < size.

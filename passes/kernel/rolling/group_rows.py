@@ -1,24 +1,37 @@
-"""The rows that a group reads of its operands to compute one row of its results."""
+"""The rows that a group, or a join, reads of its operands to compute one row of its results."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.dtypes import is_encoded
-from aotc.dialects.graph.gradual import GradualOp, Slices
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.packed.pack import UnpackOp
+from aotc.dialects.graph.gradual import GradualOp
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    ElementOp,
+    Fusion,
+    GraphOp,
+    ShapeError,
+    element_type_of,
+    is_join,
+    is_view,
+    shape_of,
+    viewed_whole,
+)
 from aotc.dialects.graph.schedules import schedule_of
+from aotc.dialects.graph.shapes import same_axis
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
-from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.expressions import Permuted, permuted
-from aotc.passes.kernel.rolling.window_rows import WindowRows
-from aotc.passes.kernel.row_map import RowMap
-from aotc.passes.kernel.spatial_tiling import row_axis
 from aotc.passes.kernel.strategy import strategy_of
+
+RowReads: TypeAlias = Sequence[tuple[AxisReads | None, ...]]
+"""For each operand the ways in which it is read; None: any rows."""
 
 
 def anchor_of(group: FusedOp) -> AnchorOp | None:
@@ -41,89 +54,135 @@ def gradual_anchor(group: FusedOp) -> GradualOp | None:
     return None if slices is None else anchor
 
 
+def row_view(value: SSAValue, axis: int, unit: int = 1) -> tuple[SSAValue, AxisReads | None]:
+    """The value that `value` is a view of, or a view of one of its views, and which of its rows are those of `value`
+    along `axis`, each of so many neighbours; None: they are none, or parts of some."""
+    if unit > 1:
+        root, shape = viewed_whole(value), shape_of(value)
+        apart = [*shape[:axis], shape[axis] // unit, unit, *shape[axis + 1 :]]
+        own = same_axis(shape_of(root), apart, axis)
+        return root, None if own is None or math.prod(shape[:axis]) > 1 else AxisReads(own)
+    root, reads = value, AxisReads(axis)
+    while isinstance(root, OpResult) and isinstance(op := root.op, GraphOp) and is_view(op):
+        own = None if reads is None else op.reads_along(reads.axis)
+        reads = None if reads is None or own is None or 0 not in own else reads.through(own[0])
+        root = op.operands[0]
+    whole = reads is not None and _row_size(root, reads.axis) == _row_size(value, axis)
+    return root, reads if whole else None
+
+
+def _row_size(value: SSAValue, axis: int) -> int:
+    return math.prod(extent for other, extent in enumerate(shape_of(value)) if other != axis)
+
+
 @dataclass(frozen=True)
 class GroupRows:
-    """The rows that a group computes, or reduces, and how it reads its operands for each of them."""
+    """The rows that a group, or a join, computes or reduces, and how it reads its operands for each of them."""
 
+    axis: int
+    """Of the results, that of rows."""
     count: int
-    maps: tuple[tuple[RowMap | None, ...], ...]
-    """For each operand the ways in which it is read; None: any rows."""
+    reads: RowReads
+
     sources: tuple[Permuted, ...]
     """The values that are computed row by row, of one shape, and how results are these with their axes permuted."""
-    otherwise: GroupRows | None = None
-    """Other rows that the group may compute as well."""
 
     @staticmethod
-    def of(group: FusedOp) -> GroupRows:
-        """Those of a group: of its results; or of what is permuted to them, as planes of what has its channels last.
-        Raises ShapeError where it has none."""
-        if any(is_encoded(element_type_of(value)) for value in (*group.inputs, *group.results)):
+    def choices(op: Operation) -> Sequence[GroupRows]:
+        """Those of its results, and of what is permuted to them, as planes of what has its channels last; along each
+        axis for which there are some, the outermost first. Raises ShapeError, which says why, where there are none."""
+        if any(is_encoded(element_type_of(value)) for value in (*op.operands, *op.results)):
             raise ShapeError("encoded elements")
-        values = group.yield_op.values
+        values = op.yield_op.values if isinstance(op, FusedOp) else op.results
         plain = [(value, tuple(range(len(shape_of(value))))) for value in values]
-        found: list[GroupRows] = []
-        for sources in dict.fromkeys([tuple(map(permuted, values)), tuple(plain)]):
-            try:
-                found.append(_rows_of(group, sources, found[0] if found else None))
-            except ShapeError:
-                if sources == tuple(plain) and not found:
-                    raise
-        return found[-1]
+        before = map(permuted, values) if isinstance(op, FusedOp) else plain
+        found, why = list[GroupRows](), "a single row"
+        for sources in dict.fromkeys([tuple(plain), tuple(before)]):
+            shape = shape_of(sources[0][0])
+            for axis, extent in enumerate(shape):
+                try:
+                    if any(shape_of(value) != shape for value, _ in sources):
+                        raise ShapeError("results of several shapes")
+                    if isinstance(op, FusedOp) and (reduced := _reduced(op)) is not None:
+                        count, reads = reduced
+                        return [GroupRows(0, count, _reads(op, sources, None, {0: reads}), sources)]
+                    if extent > 1:
+                        found.append(GroupRows(axis, extent, _own_reads(op, sources, axis), sources))
+                except ShapeError as error:
+                    why = str(error)
+        if not found:
+            raise ShapeError(why)
+        return found
 
 
-def _rows_of(group: FusedOp, sources: tuple[Permuted, ...], otherwise: GroupRows | None) -> GroupRows:
-    shape = shape_of(sources[0][0])
-    if any(shape_of(value) != shape for value, _ in sources):
-        raise ShapeError("results of several shapes")
-    reduction = gradual_anchor(group)
-    if reduction is not None and (slices := reduction.slices()) is not None:
-        maps = _maps(group, sources, None, {0: _reduced(reduction, slices)})
-        return GroupRows(slices.count, maps, sources, otherwise)
-    axis = row_axis(shape)
-    if shape[axis] == 1:
-        raise ShapeError("a single row")
-    anchor = anchor_of(group)
-    rows = None if anchor is None else strategy_of(anchor).row_maps(anchor)
-    maps = _maps(group, sources, WindowRows.same(axis, shape[axis]), rows)
-    return GroupRows(shape[axis], maps, sources, otherwise)
+def _reduced(group: FusedOp) -> tuple[int, AxisReads] | None:
+    """How many slices the anchor reduces as they come, and those that it reads."""
+    if (op := gradual_anchor(group)) is None or (slices := op.slices()) is None:
+        return None
+    return slices.count, AxisReads(slices.axis, slices.step, 1, slices.first, slices.first)
 
 
-def _reduced(op: GradualOp, slices: Slices) -> WindowRows:
-    """The rows of the first operand that are reduced: one for each slice."""
-    extent, step = shape_of(op.operands[0])[slices.axis], slices.step
-    return WindowRows(slices.axis, SlidingWindow(extent, 1, step, 1, -slices.first, 0))
+def _own_reads(op: Operation, sources: Sequence[Permuted], axis: int) -> RowReads:
+    """How a group, or a join, reads its operands for one row along an axis of `sources`."""
+    if isinstance(op, FusedOp):
+        anchor = anchor_of(op)
+        own = None if anchor is None else strategy_of(anchor).row_reads(anchor, axis)
+        return _reads(op, sources, AxisReads(axis), own)
+    reads = op.reads_along(axis) if isinstance(op, GraphOp) and is_join(op) else None
+    if reads is None:
+        raise ShapeError(f"{op.name} has no rows")
+    return [(reads[place],) for place in range(len(op.operands))]
 
 
-def _maps(
-    group: FusedOp, sources: Sequence[Permuted], results: RowMap | None, of_anchor: Mapping[int, RowMap] | None
-) -> tuple[tuple[RowMap | None, ...], ...]:
+def _reads(
+    group: FusedOp,
+    sources: Sequence[Permuted],
+    results: AxisReads | None,
+    of_anchor: Mapping[int, AxisReads] | None,
+) -> RowReads:
     """How a group reads its operands for a row of `sources`, which are read as `results`, where its anchor reads its
-    own operands as `of_anchor`."""
+    own as `of_anchor`."""
     shape = shape_of(sources[0][0])
-    needed: dict[SSAValue, dict[RowMap | None, None]] = {value: {results: None} for value, _ in sources}
+    needed: dict[SSAValue, dict[AxisReads | None, None]] = {value: {results: None} for value, _ in sources}
     for op in reversed(list(group.block.ops)):
         if isinstance(op, YieldOp | ConstantOp):
             continue
-        maps = needed.get(op.results[0], {})
+        ways = needed.get(op.results[0], {})
         if isinstance(op, AnchorOp):
-            if of_anchor is None or shape_of(op.results[0]) != shape or {*maps} != {results}:
+            if of_anchor is None or shape_of(op.results[0]) != shape or {*ways} != {results}:
                 raise ShapeError(f"{op.name} has no rows")
             for place, value in enumerate(op.operands):
                 needed.setdefault(value, {})[of_anchor.get(place)] = None
             continue
         assert isinstance(op, ElementOp)
-        for value in op.operands:
-            needed.setdefault(value, {}).update({_before(op, value, rows): None for rows in maps})
-    return tuple(tuple(needed.get(argument, {})) for argument in group.block.args)
+        for way in ways:
+            own = None if way is None else _element_reads(op, way.axis)
+            for place, value in enumerate(op.operands):
+                known = None if own is None else own.get(place)
+                if way is not None and way.unit > 1 and known != AxisReads(way.axis):
+                    known = None  # neighbours of a row may be apart
+                needed.setdefault(value, {})[None if way is None or known is None else way.through(known)] = None
+    return [tuple(needed.get(argument, {})) for argument in group.block.args]
 
 
-def _before(op: ElementOp, operand: SSAValue, rows: RowMap | None) -> RowMap | None:
-    """How an operand is read where the result of `op` is read as `rows`."""
-    if rows is None or (op.FUSION is Fusion.POINTWISE and shape_of(operand) == shape_of(op.results[0])):
-        return rows
-    axis = None
-    if isinstance(op, UnpackOp):
-        axis = op.layout.data.axis_of(rows.axis)
-    elif (axes := op.permuted_axes()) is not None:
-        axis = axes[rows.axis]
-    return None if axis is None else replace(rows, axis=axis)
+def _element_reads(op: ElementOp, axis: int) -> Mapping[int, AxisReads] | None:
+    """As `reads_along`; what is elementwise reads each operand of its shape, or that is repeated to it, row by row."""
+    found = op.reads_along(axis)
+    if found is not None or op.FUSION is not Fusion.POINTWISE:
+        return found
+    if (along := op.operand_axes(axis)) is not None:
+        return {place: AxisReads(own) for place, own in along.items()}
+    shape = shape_of(op.results[0])
+    return {place: AxisReads(axis) for place, value in enumerate(op.operands) if shape_of(value) == shape}
+
+
+def part_places(join: Operation) -> tuple[int, Sequence[int]]:
+    """The axis of a join's result along which its operands lie one after the other, and where each begins."""
+    assert isinstance(join, GraphOp)
+    if (known := join.part_starts()) is not None:
+        return known
+    offsets, shape = join.part_offsets(), shape_of(join.results[0])
+    assert offsets is not None
+    differing = (axis for axis, extent in enumerate(shape) if any(shape_of(x)[axis] != extent for x in join.operands))
+    axis = next(differing, 0)
+    return axis, [offset // math.prod(shape[axis + 1 :]) for offset in offsets]

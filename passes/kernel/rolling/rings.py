@@ -6,21 +6,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, OpResult, SSAValue
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.row_map import RowMap, Steps
-from aotc.passes.kernel.spatial_tiling import row_axis
 
 _UNIT = 4
 """Rows begin at multiples of this many bytes: they are moved as words."""
+
+Steps: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+"""A number for each step."""
 
 
 def type_bytes(kind: TensorType) -> int:
@@ -30,24 +33,46 @@ def type_bytes(kind: TensorType) -> int:
 
 @dataclass(frozen=True)
 class Read:
-    """Rows of another group's result that a group reads."""
+    """Rows of another stage's result that a stage reads."""
 
     value: SSAValue
     """The result."""
-    rows: RowMap
+    rows: AxisReads
+    extent: int
+    """How many rows the result has."""
     last: int
     """How many rows are computed of what reads them; then none are needed any more."""
+    merged: bool = False
+    """Whether they are read in a view that has no axis of rows."""
 
     def first(self, made: Steps) -> Steps:
         """The first row that is still needed where so many are computed."""
-        return np.where(made < self.last, self.rows.first(made), self.rows.extent)
+        first = np.maximum(made * self.rows.stride + self.rows.low, 0) // self.rows.per
+        return np.where(made < self.last, first, self.extent)
 
     def first_at(self, b: LoopBuilder, made: Scalar) -> Scalar:
         """As `first`, where kernels run."""
-        first, end = self.rows.first_at(b, made), np.array([self.last])
-        if int(self.rows.first(end)[0]) >= self.rows.extent:
+        rows = self.rows
+        place = made * rows.stride + rows.low
+        first = (b.max(place, 0) if rows.low < 0 else place) / rows.per
+        if (self.last * rows.stride + rows.low) // rows.per >= self.extent:
             return first
-        return b.select(b.compare("lt", made, self.last), first, b.index(self.rows.extent))
+        return b.select(b.compare("lt", made, self.last), first, b.index(self.extent))
+
+    def needed(self, made: Steps) -> Steps:
+        """How many rows are needed to compute so many."""
+        rows = self.rows
+        return np.clip((made * rows.stride + rows.lead) // rows.per, 0, self.extent) * (made > 0)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a part of a join is written, which needs no rows of its own."""
+
+    whole: OpResult
+    axis: int
+    """Along which parts lie one after the other."""
+    start: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +80,11 @@ class Ring:
     """The rows of a group's result that are in memory."""
 
     value: OpResult
+    axis: int
+    """That of rows."""
     stage: int
+    since: int
+    """The first stage that writes rows: that of the value, or one of a part."""
     readers: tuple[tuple[int, Read], ...]
     """The stages that read it, by number."""
     rows: int
@@ -68,7 +97,7 @@ class Ring:
     def length(self) -> int:
         """Elements from one row to the next."""
         unit = max(_UNIT // byte_width(element_type_of(self.value)), 1)
-        if any(read.rows.unit > 1 for _, read in self.readers):
+        if any(read.merged for _, read in self.readers):
             unit = 1  # of what is seen without an axis of rows, nothing lies between them
         return ceil_div(self.size, unit) * unit
 
@@ -76,12 +105,12 @@ class Ring:
     def size(self) -> int:
         """Elements of a row."""
         shape = shape_of(self.value)
-        return math.prod(shape[row_axis(shape) + 1 :])
+        return math.prod(shape) // shape[self.axis]
 
     @cached_property
     def stages(self) -> range:
         """Those during which there are rows."""
-        return range(self.stage, max(number for number, _ in self.readers) + 1)
+        return range(self.since, max(number for number, _ in self.readers) + 1)
 
 
 @dataclass(frozen=True)

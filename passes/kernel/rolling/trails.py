@@ -4,15 +4,12 @@ nothing is read any more, so that both have much of their memory in common (vMCU
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.interfaces import bytes_of, shape_of
+from aotc.dialects.graph.interfaces import bytes_of, shape_of, viewed_whole
 from aotc.passes.kernel.rolling.stages import Rolling
-from aotc.passes.kernel.row_map import RowMap
-from aotc.passes.kernel.spatial_tiling import row_axis
 
 
 def trail(rolling: Rolling, result: SSAValue, operand: SSAValue) -> int | None:
@@ -22,33 +19,30 @@ def trail(rolling: Rolling, result: SSAValue, operand: SSAValue) -> int | None:
     Within a step stages go on one after the other, and each row by row, or some rows at once; in which order elements
     of these are read and written is not known. What is reduced is written behind the last step.
     """
-    writer = rolling.made_in(result)
-    stage, progress = rolling.stages[writer], rolling.progress()
-    if stage.reduction is None and not stage.gives_rows:
+    writers, progress = rolling.written_from(result), rolling.pace.progress
+    stage = rolling.stages[writers[-1]]
+    axis = stage.axis_of(result)
+    size = 0 if stage.reduction is not None else None if axis is None else _row_bytes(result, axis)
+    if size is None:
         return None
-    size = 0 if stage.reduction is not None else _row_bytes(result)
-    written = size * np.minimum(progress[writer], stage.rows)
+    written = size * progress[writers[-1]]
     least = 0
     for reader, other in enumerate(rolling.stages):
-        for value, rows in other.whole.get(operand, ()):
-            if rows is None or not _are_outermost(rows, shape_of(value)):
+        for value, read in other.whole.get(operand, ()):
+            read_size = None if read is None else _row_bytes(value, read.rows.axis, read.rows.unit)
+            if read is None or read_size is None or viewed_whole(value) is not operand:
                 return None
-            of_row = bytes_of(value) // rows.extent
-            if reader == writer:
+            if [reader] == [*writers]:
                 row = np.arange(stage.rows)
-                ahead = np.minimum(row + stage.at_once, stage.rows) * size - rows.first(row) * of_row
+                ahead = np.minimum(row + stage.at_once, stage.rows) * size - read.first(row) * read_size
             else:
-                made = progress[reader][1:] if reader < writer else progress[reader][:-1]  # when the writer goes on
-                ahead = np.where(made < other.rows, written[1:] - rows.first(made) * of_row, 0)
+                made = progress[reader][1:] if reader < writers[0] else progress[reader][:-1]  # when the writer goes on
+                ahead = np.where(made < other.rows, written[1:] - read.first(made) * read_size, 0)
             least = max(least, int(ahead.max()))
     return least
 
 
-def _are_outermost(rows: RowMap, shape: Sequence[int]) -> bool:
-    """Whether rows follow each other in memory."""
-    return math.prod(shape[: rows.axis]) == 1 and shape[rows.axis] == rows.extent * rows.unit
-
-
-def _row_bytes(value: SSAValue) -> int:
+def _row_bytes(value: SSAValue, axis: int, unit: int = 1) -> int | None:
+    """Bytes of a row along an axis; None where its elements are not neighbours."""
     shape = shape_of(value)
-    return bytes_of(value) // shape[row_axis(shape)]
+    return None if math.prod(shape[:axis]) > 1 else bytes_of(value) // (shape[axis] // unit)

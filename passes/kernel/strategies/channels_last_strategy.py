@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorT
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.aot import LANES, QUAD, STRIP, WORD
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.graph.accumulation import AccumulatingOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvOp
@@ -36,8 +37,7 @@ from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.sums.conv_sums_nest import ConvSums, DepthwiseSums, PatchSums
 from aotc.passes.kernel.nests.sums.position_axes import last_axis
 from aotc.passes.kernel.nests.sums.sums_nest import MatMulSums
-from aotc.passes.kernel.rolling.window_rows import WindowRows, window_rows
-from aotc.passes.kernel.spatial_tiling import row_axis
+from aotc.passes.kernel.spatial_tiling import window_rows
 from aotc.passes.kernel.strategies.conv_strategy import window_properties
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
@@ -327,21 +327,21 @@ def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAVa
     return (layouts.add(ReshapeOp.get(x.value, shape=shape)), layouts.add(ReshapeOp.get(turned, shape=[outputs, size])))
 
 
-def _neighbours(op: AccumulatingOp) -> int:
+def _neighbours(op: AccumulatingOp, axis: int) -> int:
     """How many rows of a result [N, 1, spatial.., C] are computed at once: neighbours along the last spatial axis."""
-    shape, schedule = shape_of(op.results[0]), schedule_of(op)
-    along = row_axis(shape) == len(shape) - 2 and isinstance(schedule, SumsSchedule)
+    schedule = schedule_of(op)
+    along = axis == len(shape_of(op.results[0])) - 2
     return schedule.positions if along and isinstance(schedule, SumsSchedule) else 1
 
 
 class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     """`graph.channels_last_conv`."""
 
-    def row_maps(self, op: ChannelsLastConvOp) -> Mapping[int, WindowRows] | None:
-        return window_rows(op, op.windows(), first=1, unit=op.channels)
+    def row_reads(self, op: ChannelsLastConvOp, axis: int) -> Mapping[int, AxisReads] | None:
+        return window_rows(op, op.windows(), axis, first=1, unit=op.channels)
 
-    def rows_at_once(self, op: ChannelsLastConvOp) -> int:
-        return _neighbours(op) if op.patch is None else 1
+    def rows_at_once(self, op: ChannelsLastConvOp, axis: int) -> int:
+        return _neighbours(op, axis) if op.patch is None else 1
 
     def nest(self, nest: Nest[ChannelsLastConvOp, SumsSchedule]) -> None:
         kind = ConvSums if nest.op.patch is None else PatchSums
@@ -353,11 +353,11 @@ class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
 
     NEST = DepthwiseSums
 
-    def row_maps(self, op: ChannelsLastDepthwiseConvOp) -> Mapping[int, WindowRows] | None:
-        return window_rows(op, op.windows())
+    def row_reads(self, op: ChannelsLastDepthwiseConvOp, axis: int) -> Mapping[int, AxisReads] | None:
+        return window_rows(op, op.windows(), axis)
 
-    def rows_at_once(self, op: ChannelsLastDepthwiseConvOp) -> int:
-        return _neighbours(op)
+    def rows_at_once(self, op: ChannelsLastDepthwiseConvOp, axis: int) -> int:
+        return _neighbours(op, axis)
 
 
 class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):

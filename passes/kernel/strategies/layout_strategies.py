@@ -1,7 +1,7 @@
 """Operations that are computed alike wherever elements lie, or that move them, in the NCHWc layout."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import SSAValue
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Scalar
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.conversion import AffineOp
@@ -24,7 +25,7 @@ from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tiles import NotVectorizable, Tile
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, concatenated, is_compact
-from aotc.passes.kernel.nest import Nest
+from aotc.passes.kernel.nest import LoopNest, Nest
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
 
 
@@ -214,6 +215,21 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
         lanes = op.lanes
         fits = lanes * byte_width(element_type_of(op.result)) <= machine.vector_bytes
         return ElementwiseSchedule(lanes, machine.use.chain) if fits and lanes > 1 and not lanes & (lanes - 1) else None
+
+    def row_reads(self, op: RegroupChannelsOp, axis: int) -> Mapping[int, AxisReads] | None:
+        return op.reads_along(axis)
+
+    def scalar_nest(self, nest: LoopNest[RegroupChannelsOp]) -> None:
+        def over(extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
+            axes = [0, *range(2, len(extents))]  # of images and positions
+            places = [*map(nest.place, axes), None]
+            inside = [extent if place is None else 1 for extent, place in zip(extents, places, strict=True)]
+            nest.b.parallel_for(
+                inside,
+                lambda index: body([i if place is None else place for i, place in zip(index, places, strict=True)]),
+            )
+
+        nest.op.write_strips(nest.b, nest.reads, nest.writes, over)
 
     def nest(self, nest: Nest[RegroupChannelsOp, ElementwiseSchedule]) -> None:
         op, b, schedule = nest.op, nest.b, nest.schedule

@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.dialects.builtin import i8, i32
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import INDEX, Scalar, Writer
 from aotc.dialects.dtypes import byte_width, compute_type, is_minifloat
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
@@ -27,12 +28,12 @@ from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nest import Nest
 from aotc.passes.kernel.nests.convolution.window_nest import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.nests.convolution.window_rows_nest import FoldRowsNest, WindowRowsNest
-from aotc.passes.kernel.rolling.window_rows import WindowRows, window_rows
 from aotc.passes.kernel.spatial_tiling import (
     Box,
     SpatialTiling,
     TiledImplementation,
     tiled_windows,
+    window_rows,
     window_tiling,
 )
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
@@ -47,8 +48,8 @@ class _PoolingStrategy(KernelStrategy[WindowOp]):
     def block_starts(self, op: WindowOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if op.BLOCKED else ()
 
-    def row_maps(self, op: WindowOp) -> Mapping[int, WindowRows] | None:
-        return window_rows(op, op.windows())
+    def row_reads(self, op: WindowOp, axis: int) -> Mapping[int, AxisReads] | None:
+        return window_rows(op, op.windows(), axis)
 
 
 class PoolingStrategy(_PoolingStrategy):

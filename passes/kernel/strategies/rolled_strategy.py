@@ -5,8 +5,7 @@ as many rows as any step needs, of which the first ones are those that are read 
 to the front, so that rows which a window sees are neighbours.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,17 +17,17 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.rolled import RolledOp
 from aotc.dialects.graph.gradual import GradualOp
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of, viewed_whole
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.shapes import linearize
+from aotc.dialects.graph.structure import FusedOp
 from aotc.passes.kernel.builders.expressions import Expressions
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
 from aotc.passes.kernel.nest import LoopNest, Nest, Row
-from aotc.passes.kernel.rolling.group_rows import anchor_of
-from aotc.passes.kernel.rolling.rings import Buffers, Ring
+from aotc.passes.kernel.rolling.group_rows import anchor_of, part_places, row_view
+from aotc.passes.kernel.rolling.rings import Buffers, Place, Ring
 from aotc.passes.kernel.rolling.stages import Rolling, Stage
-from aotc.passes.kernel.spatial_tiling import row_axis
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
 
 _UNITS = 4
@@ -79,6 +78,11 @@ class _RolledKernel:
         """The number of the ring of each value that has one."""
         return {ring.value: number for number, ring in enumerate(self.buffers.rings)}
 
+    @cached_property
+    def places(self) -> dict[SSAValue, Place]:
+        """Where parts are written in joins."""
+        return self.rolling.places
+
     def emit(self) -> None:
         """Write the loop over the steps, which carries how many rows there are of each group, and the first in each
         ring."""
@@ -89,11 +93,9 @@ class _RolledKernel:
 
         def step(at: Scalar, carried: list[Scalar]) -> list[Scalar]:
             made, firsts = carried[: len(stages)], carried[len(stages) :]
-            available: list[Scalar] = []
             now: list[Scalar] = []
             for number, stage in enumerate(stages):
-                available.append(self._available(stage, (at + 1) * rolling.at_once, available))
-                now.append(b.min(available[-1], stage.rows))
+                now.append(self._computed(number, at + 1))
                 end = now[-1] if stage.at_once > 1 else None
                 b.sequential_range(
                     made[number],
@@ -109,22 +111,16 @@ class _RolledKernel:
 
         for number, op in reductions:
             self._begin(number, op)
-        b.loop(0, len(rolling.progress()[0]) - 1, 1, start, step)
+        b.loop(0, rolling.pace.steps, 1, start, step)
         for number, op in reductions:
             self._end(number, op)
 
-    def _available(self, stage: Stage, rows: Scalar, available: Sequence[Scalar]) -> Scalar:
-        """How many rows of a stage are available after a step, where that many are of what has the most, from those of
-        the stages before."""
-        b, pace = self.nest.b, self.rolling.pace
-        if not stage.reads:
-            return rows if stage.rows == pace else (rows * stage.rows + (pace - 1)) / pace
-        least, *others = (
-            read.rows.available_at(b, available[self.rolling.made_in(read.value)]) for read in stage.reads
-        )
-        for other in others:
-            least = b.min(least, other)
-        return least
+    def _computed(self, number: int, step: Scalar) -> Scalar:
+        """How many rows of a stage are computed after a step."""
+        b, advance = self.nest.b, self.rolling.pace.advances[number]
+        units = step * advance.slope + advance.start
+        rows = (b.max(units, 0) if advance.start < 0 else units) / advance.unit
+        return b.min(rows, self.rolling.stages[number].rows)
 
     def _first_needed(self, ring: Ring, made: Sequence[Scalar]) -> Scalar:
         """The first row in a ring that is read again."""
@@ -171,7 +167,11 @@ class _RolledKernel:
         if (reduction := stage.reduction) is not None:
             self._reduce(number, reduction, row, firsts)
             return
-        group, values = stage.group, self._values(stage, firsts)
+        group = stage.op
+        if not isinstance(group, FusedOp):
+            self._join_row(stage, row, firsts)
+            return
+        values = self._values(group, firsts)
         writers = [self._writer(result, firsts) for result in group.outputs]
 
         def store(index: Sequence[Scalar]) -> None:
@@ -196,9 +196,9 @@ class _RolledKernel:
         else:
             strategy.nest(Nest(anchor, b, reads, writes, schedule, only=place))
 
-    def _values(self, stage: Stage, firsts: Sequence[Scalar]) -> Expressions:
-        """The values of a stage's group; rings begin with the rows `firsts`."""
-        args, inputs = stage.group.block.args, stage.group.inputs
+    def _values(self, group: FusedOp, firsts: Sequence[Scalar]) -> Expressions:
+        """The values of a group; rings begin with the rows `firsts`."""
+        args, inputs = group.block.args, group.inputs
         given: dict[SSAValue, Reader] = {
             arg: self._reader(value, firsts) for arg, value in zip(args, inputs, strict=True)
         }
@@ -219,21 +219,21 @@ class _RolledKernel:
 
     def _reduce(self, number: int, op: GradualOp, row: Scalar, firsts: Sequence[Scalar]) -> None:
         """Write the partial results of a stage after a row; rings begin with the rows `firsts`."""
-        values = self._values(self.rolling.stages[number], firsts)
+        values = self._values(self._group(number), firsts)
         reads = [values.reader(operand) for operand in op.operands]
         self._each_partial(number, op, lambda index, partial: op.after(self.nest.b, index, row, reads, partial()))
 
     def _end(self, number: int, op: GradualOp) -> None:
         """Write the results of a stage after its last row."""
-        stage, b = self.rolling.stages[number], self.nest.b
+        group, b = self._group(number), self.nest.b
         firsts = [b.index(0)] * len(self.buffers.rings)
-        values = self._values(stage, firsts)
+        values = self._values(group, firsts)
         reads = [values.reader(operand) for operand in op.operands]
-        writers = [self._writer(result, firsts) for result in stage.group.outputs]
+        writers = [self._writer(result, firsts) for result in group.outputs]
 
         def end(index: list[Scalar], partial: Callable[[], list[Scalar]]) -> list[Scalar]:
             with values.bound(op.result, index, op.total(b, index, reads, partial())):
-                self._store(stage, values, writers, index)
+                self._store(self.rolling.stages[number], values, writers, index)
             return []
 
         self._each_partial(number, op, end)
@@ -256,11 +256,74 @@ class _RolledKernel:
 
         b.parallel_for(shape, at)
 
+    def _group(self, number: int) -> FusedOp:
+        """The group of a stage."""
+        group = self.rolling.stages[number].op
+        assert isinstance(group, FusedOp)
+        return group
+
     def _scratch(self, number: int) -> range:
         """The scratch buffers of a stage, by number."""
         counts = [len(stage.scratch) for stage in self.rolling.stages[: number + 1]]
         before = len(self.buffers.types) + sum(counts[:-1])
         return range(before, before + counts[-1])
+
+    # Joins
+
+    def _join_row(self, stage: Stage, row: Scalar, firsts: Sequence[Scalar]) -> None:
+        """Copy a row of each part of a join that is not written there."""
+        b, (axis, starts) = self.nest.b, part_places(stage.op)
+        for value, start in zip(stage.op.operands, starts, strict=True):
+            if value in self.places:
+                continue
+            if axis != stage.axis:
+                self._copy_row(stage, value, row, row, firsts, {axis: start})
+                continue
+            inside = b.compare("ge", row, start) & b.compare("lt", row, start + shape_of(value)[axis])
+            b.only_when(inside, lambda v=value, at=row - start: self._copy_row(stage, v, at, row, firsts, {}))
+
+    def _copy_row(
+        self,
+        stage: Stage,
+        value: SSAValue,
+        source: Scalar,
+        row: Scalar,
+        firsts: Sequence[Scalar],
+        starts: Mapping[int, int],
+    ) -> None:
+        """Copy row `source` of a part to a row of a join, where the part begins along some axes at `starts`."""
+        b, result, shape = self.nest.b, stage.op.results[0], shape_of(value)
+        read, write, last = self._reader(value, firsts), self._writer(result, firsts), len(shape) - 1
+        size, several = 1, 1
+        if stage.axis < last:
+            units = [
+                shape[last],
+                *(x for axis in starts if axis == last for x in (starts[axis], shape_of(result)[axis])),
+            ]
+            size = WORD if self._has_words(result) and all(unit % WORD == 0 for unit in units) else 1
+            several = next(count for count in (_UNITS, 2, 1) if shape[last] // size % count == 0)
+        extents = [*shape[:last], shape[last] // (size * several)]
+        extents[stage.axis] = 1
+
+        def at(index: Sequence[Scalar], number: int, row: Scalar, starts: Mapping[int, int]) -> list[Scalar]:
+            place = [row if axis == stage.axis else i for axis, i in enumerate(index)]
+            if stage.axis < last:
+                place[last] = (place[last] * several + number) * size
+            place = [i + starts.get(axis, 0) for axis, i in enumerate(place)]
+            return [*place[:last], WordIndex.of(place[last])] if size > 1 else place
+
+        def copy(index: list[Scalar]) -> None:
+            for number, found in [(number, read(at(index, number, source, {}))) for number in range(several)]:
+                write(at(index, number, row, starts), found)
+
+        b.parallel_for(extents, copy)
+
+    def _has_words(self, value: SSAValue) -> bool:
+        """Whether rows of a value are written word by word: those of bytes that are in a ring alone."""
+        is_bytes = isinstance(self.nest.b, WordBuilder) and byte_width(element_type_of(value)) == 1
+        if not is_bytes or value not in self.numbers or value in self.nest.op.yielded:
+            return False
+        return self.buffers.rings[self.numbers[value]].length % WORD == 0
 
     # Memory
 
@@ -272,7 +335,7 @@ class _RolledKernel:
 
     def _reader(self, value: SSAValue, firsts: Sequence[Scalar]) -> Reader:
         """A reader of an operand of a group."""
-        root = viewed_whole(value)
+        root, _ = row_view(value, 0)
         if root not in self.numbers:
             return self.nest.reads[list[SSAValue](self.nest.op.block.args).index(value)]
         buffer, slot = self._slot(root, value, firsts)
@@ -282,6 +345,9 @@ class _RolledKernel:
     def _writer(self, result: OpResult, firsts: Sequence[Scalar]) -> Writer:
         """A writer of a result of a group, which may be one of the kernel, have a ring, or both."""
         found = [write for value, write in zip(self.nest.op.yielded, self.nest.writes, strict=False) if value is result]
+        if (place := self.places.get(result)) is not None:
+            whole = self._writer(place.whole, firsts)
+            found.append(lambda index, value: whole(shifted(index, place), value))
         if result in self.numbers:
             buffer, slot = self._slot(result, result, firsts)
             write = self._write_memory(buffer)
@@ -298,18 +364,26 @@ class _RolledKernel:
     ) -> tuple[int, Callable[[Sequence[Scalar]], Scalar]]:
         """The buffer with a ring of a value, and the place in it of the element at an index of a view of the value."""
         b, number, shape = self.nest.b, self.numbers[root], shape_of(view)
-        axis, ring = row_axis(shape), self.buffers.rings[number]
-        merged = math.prod(shape[axis + 1 :]) != ring.size  # rows are no axis of the view
+        ring = self.buffers.rings[number]
+        found = ((axis, rows) for axis in range(len(shape)) if (rows := row_view(view, axis)[1]) is not None)
+        axis, first = next(((axis, rows.low) for axis, rows in found if rows.axis == ring.axis), (None, 0))
 
         def slot(index: Sequence[Scalar]) -> Scalar:
-            *outer, last = index[axis:] if merged else index[axis + 1 :]
-            base = last.base if isinstance(last, WordIndex) else last
-            place = linearize(b, [*outer, base], shape[axis:] if merged else shape[axis + 1 :])
-            first = firsts[number] * ring.length
-            place = place - first if merged else place + (index[axis] - firsts[number]) * ring.length
+            last = index[-1]
+            plain = [*index[:-1], last.base] if isinstance(last, WordIndex) else [*index]
+            if axis is None:  # rows are no axis of the view
+                place = linearize(b, plain, shape) - firsts[number] * ring.length
+            else:
+                row = plain.pop(axis) + first - firsts[number]
+                place = linearize(b, plain, [*shape[:axis], *shape[axis + 1 :]]) + row * ring.length
             return WordIndex.of(place) if isinstance(last, WordIndex) else place
 
         return self.buffers.numbers[number], slot
+
+
+def shifted(index: Sequence[Scalar], place: Place) -> list[Scalar]:
+    """The index in a join of an element of a part."""
+    return [i + place.start if axis == place.axis else i for axis, i in enumerate(index)]
 
 
 STRATEGIES: Strategies = {RolledOp: (RolledStrategy(),)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
 
+from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 
@@ -93,7 +94,21 @@ class RegroupChannelsOp(LoopNestOp):
             yield _Strip(first, count, origin[0] if origin else None, origin[1] if origin else 0, stride)
             first += count
 
+    def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
+        inside = axis not in (1, len(shape_of(self.result)) - 1)
+        return {place: AxisReads(axis) for place in range(len(self.parts))} if inside else None
+
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        self.write_strips(b, reads, writes, b.parallel_for)
+
+    def write_strips(
+        self,
+        b: Builder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        over: Callable[[Sequence[int], Callable[[list[Scalar]], None]], None],
+    ) -> None:
+        """As `loops`, with `over` for loops over images, positions and the lanes of a strip."""
         batch, _, *spatial, lanes = shape_of(self.result)
         zero = b.const(0, element_type_of(self.result))
 
@@ -111,7 +126,7 @@ class RegroupChannelsOp(LoopNestOp):
                     value = reads[strip.part]([image, source, *position, source_lane])
                 writes[0]([image, block, *position, lane], value)
 
-            b.parallel_for([batch, *spatial, strip.count], body)
+            over([batch, *spatial, strip.count], body)
 
 
 def regrouped(origins: Sequence[tuple[SSAValue, int] | None], like: RegroupChannelsOp) -> RegroupChannelsOp:

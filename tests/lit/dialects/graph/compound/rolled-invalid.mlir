@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: graph.neg is neither a group nor a view
+// CHECK: graph.neg is neither a group nor a join or a view
 func.func @neither(%x: tensor<8x4xi8>) {
   %0 = graph.rolled (%a = %x : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
     %1 = graph.neg %a : (tensor<8x4xi8>) -> tensor<8x4xi8>
@@ -11,7 +11,7 @@ func.func @neither(%x: tensor<8x4xi8>) {
 
 // -----
 
-// CHECK: the region must yield what its groups compute
+// CHECK: the region must yield what its groups and joins compute
 func.func @argument(%x: tensor<8x4xi8>) {
   %0 = graph.rolled (%a = %x : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
     graph.yield %a : tensor<8x4xi8>
