@@ -15,7 +15,7 @@ from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.compound.rolled import RolledOp
 from aotc.passes.fuse.reads import trailing
 from aotc.passes.fuse.roll_rows import RollRowsPass
-from aotc.passes.memory.planner.placement import Buffer, Placement, place, validate
+from aotc.passes.memory.planner.placement import PORTFOLIO, Buffer, Placement, place, validate
 from aotc.passes.memory.planner.plan import plan_memory
 from aotc.passes.memory.planner.program import Access, Program, Role, Storage, Task
 
@@ -121,6 +121,21 @@ def test_a_placement_keeps_distances() -> None:
         found, apart = place(buffers, 16, trails=trails), place(buffers, 16)
         assert found.lower_bound <= found.peak <= apart.peak
         validate(buffers, found, trails)
+
+
+@pytest.mark.parametrize("seed", [2, 14, 20, 29, 48])
+def test_orders_are_tried(seed: int) -> None:
+    """Pictures in a row, each of which trails the one before, with rings beside them: no fixed order is the best."""
+    rng, buffers, trails = random.Random(seed), list[Buffer](), dict[tuple[int, int], int]()
+    before = 0
+    for step in range(7):
+        buffers.append(Buffer("picture", rng.randrange(8, 40), step, step + 1))
+        if step:
+            trails[len(buffers) - 1, before] = rng.randrange(0, 6)
+        before = len(buffers) - 1
+        buffers += [Buffer("ring", rng.randrange(1, 20), step, step) for _ in range(2)]
+    found, fixed = place(buffers, 1, trails=trails), place(buffers, 1, PORTFOLIO[:-1], trails=trails)
+    assert found.peak == found.lower_bound < fixed.peak
 
 
 def test_a_distance_is_a_condition() -> None:
