@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import product
+import json
+import re
+from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from fuzz.networks import Network
 from measuring import BOARDS, DATA, cases, compiled, measure, report
+from onnx import ModelProto
 from rig import BoardError, build, run
 
 import aotc
@@ -111,3 +116,79 @@ def test_layers_row_by_row_give_the_same_numbers_in_less_memory(board: str) -> N
     assert np.array_equal(rolled.outputs[0], cases("ic_resnet_int8")[0].output)
     assert rolled.sizes["model"].zero <= plain.sizes["model"].zero / 2
     assert rolled.instructions <= plain.instructions * 1.05
+
+
+# --- canaries ---------------------------------------------------------------------------------------------------------
+
+GAP = 32
+"""Bytes of a canary."""
+GUARDED = """#include "board.h"
+#include "m.h"
+#include <string.h>
+extern uint8_t aotc_m_workspace[];
+static const int32_t gaps[] = {{{gaps}}};
+static uint64_t x[AOTC_M_INPUT_0_SIZE / 8 + 1], y[AOTC_M_OUTPUT_0_SIZE / 8 + 1];
+int main(void)
+{{
+    board_read(board_open("inputs.bin", BOARD_READ), x, AOTC_M_INPUT_0_SIZE);
+    memset(aotc_m_workspace, 0xa5, {size});
+    if (aotc_m_run((void *)x, (void *)y) != 0) return 3;
+    board_write(board_open("outputs.bin", BOARD_WRITE), y, AOTC_M_OUTPUT_0_SIZE);
+    for (size_t gap = 0; gap < sizeof gaps / sizeof gaps[0]; ++gap)
+        for (int32_t i = 0; i < {canary}; ++i)
+            if (aotc_m_workspace[gaps[gap] + i] != 0xa5) return 4;
+    return 0;
+}}
+"""
+
+
+def layers_in_one_kernel() -> ModelProto:
+    """Layers of 8 bits that are computed together: no buffer of the arena takes the place of another one."""
+    g = Network(0, quantized=True)
+    g.shapes["x"] = (3, 16, 12)
+    x = g.same(g.real("x"), 8, 3)
+    return g.model(g.same(g.same(g.same(x, 8, 3), 8, 3), 2, 1))
+
+
+def spread(folder: Path, planted: int) -> tuple[list[int], int]:
+    """Put canaries between the buffers of m.c, and around them, the last `planted` bytes of each buffer among them;
+    where they begin, and the bytes of the arena."""
+    plan: Any = json.loads((folder / "m.json").read_text())["plan"]
+    buffers = sorted(plan["buffers"], key=lambda each: each["offset"])
+    assert len(buffers) > 3 and plan["rolls"]
+    ends = [(each["offset"], each["offset"] + each["size"]) for each in buffers]
+    assert all(end <= start for (_, end), (start, _) in pairwise(ends)), "one takes another's place"
+    places: dict[int, int] = {}
+    gaps, position = [0], GAP
+    for each in buffers:
+        places[each["offset"]] = position
+        gaps.append(position + each["size"] - planted)
+        position += -(-(each["size"] + GAP) // 16) * 16
+    text = (folder / "m.c").read_text()
+    head, arena, body = text.partition(f"uint8_t aotc_m_workspace[{plan['peak_bytes']}];")
+    assert arena
+    body = re.sub(r"aotc_m_workspace\[(\d+)\]", lambda match: f"aotc_m_workspacf[{places[int(match[1])]}]", body)
+    body = body.replace("aotc_m_workspace", f"&aotc_m_workspace[{places[0]}]").replace("workspacf", "workspace")
+    head = head[: head.rindex("static")] + head[head.rindex("static") + len("static") :]
+    (folder / "m.c").write_text(f"{head}uint8_t aotc_m_workspace[{position}];{body}")
+    return gaps, position
+
+
+@pytest.mark.parametrize(("board", "planted"), [("m4f", 0), ("m4f", 4), ("rv32", 0)])
+def test_nothing_is_written_between_buffers(board: str, planted: int, tmp_path: Path) -> None:
+    model = layers_in_one_kernel()
+    aotc.compile_to(model, tmp_path, name="m", target=BOARDS[board].target, ram="min")
+    gaps, size = spread(tmp_path, planted)
+    main = tmp_path / "main.c"
+    main.write_text(GUARDED.format(gaps=", ".join(map(str, gaps)), size=size, canary=GAP))
+    x = np.random.default_rng(0).standard_normal((1, 3, 16, 12)).astype(np.float32) * 2
+    (tmp_path / "inputs.bin").write_bytes(x.tobytes())
+    program = build(BOARDS[board], tmp_path, model=[tmp_path / "m.c"], program=[main], flags=("-O2",))
+    if planted:
+        with pytest.raises(BoardError, match="exit 4"):
+            run(program)
+    else:
+        run(program)
+    (expected,) = aotc.compile(model, optimize=0)({"x": x}).values()
+    found = np.frombuffer((tmp_path / "outputs.bin").read_bytes(), np.float32).reshape(expected.shape)
+    assert np.array_equal(found, expected)

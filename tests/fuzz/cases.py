@@ -19,6 +19,7 @@ from fuzz.extremes import draw_extreme
 from fuzz.isolation import Case
 from fuzz.minimise import minimised
 from fuzz.models import Failure, check, chosen
+from fuzz.networks import network
 from fuzz.oracle import Refused
 
 
@@ -41,6 +42,7 @@ DRAWN: dict[str, Callable[[int], Specimen]] = {"models": draw, "extremes": draw_
 CASES: dict[str, tuple[Case, float]] = {
     "models": (model, 0.5),
     "extremes": (extreme, 0.1),
+    "budgets": (network, 0.1),
     "damaged models": (damaged_model, 0.15),
     "damaged .tflite files": (damaged_lite_model, 0.1),
     "damaged IR": (damaged_ir, 0.1),

@@ -26,6 +26,7 @@ from fuzz.routes import DEFAULT, Route, Wrong, compared
 SLICE = {
     "models": 40,
     "extremes": 40,
+    "budgets": 3,
     "damaged models": 60,
     "damaged .tflite files": 60,
     "damaged IR": 30,
@@ -320,6 +321,25 @@ def test_an_entry_is_damaged_once_that_is_no_folder_any_more(tmp_path: Path) -> 
     assert damage_caches._file(random.Random(0), root) == root / "entry" / "file"
     damage_caches._entry(random.Random(0), root / "entry" / "file")
     assert (root / "entry").is_file() and damage_caches._file(random.Random(0), root) is None
+
+
+def test_a_budget_that_changes_bits_or_is_unsafe_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, feed = routes.source(_sum()), _sum().feed()
+    expected = routes.within_budgets(model, feed, np.random.default_rng(0))
+    compared(_sum(), expected)
+    monkeypatch.setattr("fuzz.routes.faults_of", lambda _: ["two buffers overlap"])
+    with pytest.raises(Wrong, match="two buffers overlap"):
+        routes.within_budgets(model, feed, np.random.default_rng(0))
+    monkeypatch.undo()
+    calls: list[dict[str, Array]] = []
+
+    def off(_: object) -> object:
+        calls.append(expected if not calls else {name: array + 1 for name, array in expected.items()})
+        return lambda feed: calls[-1]
+
+    monkeypatch.setattr("fuzz.routes.compiled_in_process", off)
+    with pytest.raises(Wrong, match=r"with --ram min is (.|\n)*, without a budget"):
+        routes.within_budgets(model, feed, np.random.default_rng(0))
 
 
 def test_a_state_is_the_next_calls_input(monkeypatch: pytest.MonkeyPatch) -> None:

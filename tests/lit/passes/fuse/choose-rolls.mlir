@@ -48,3 +48,15 @@ func.func @alone(%x: tensor<1x1x10x8x4xi8>) -> tensor<1x4xi8> attributes {aot.en
   %3 = graph.reduce %2 {kind = "max", axes = array<i64: 1, 2, 3>, keepdims = false} : (tensor<1x1x8x10x4xi8>) -> tensor<1x4xi8>
   func.return %3 : tensor<1x4xi8>
 }
+
+// -----
+
+// A number has no rows.
+
+// CHECK-LABEL: func.func @number
+// CHECK-NOT:     roll =
+// CHECK:         func.return
+func.func @number(%x: tensor<f32>) -> tensor<f32> attributes {aot.entry} {
+  %0 = graph.neg %x : (tensor<f32>) -> tensor<f32>
+  func.return %0 : tensor<f32>
+}
