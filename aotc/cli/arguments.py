@@ -16,6 +16,7 @@ from aotc.pipeline.options import (
     parse_layouts,
     parse_shapes,
     parse_states,
+    parse_streams,
 )
 from aotc.pipeline.signature import HINTS
 
@@ -116,6 +117,7 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOpti
         given["tuned"] = table or str(tuning_table())
     given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}
     given |= {"constants": parse_constants(arguments.constant), "state": parse_states(arguments.state)}
+    given["stream"] = parse_streams(arguments.stream)
     for option in ("input-layout", "output-layout"):
         name = option.replace("-", "_")
         given[f"{name}s"] = parse_layouts(option, getattr(arguments, name))

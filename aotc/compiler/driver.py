@@ -65,7 +65,7 @@ def lower(
     if options.selftest is not None:
         from aotc.compiler.selftest import add_selftest
 
-        same = {name: getattr(options, name) for name in (*SINGULAR, "io")}
+        same = {name: getattr(options, name) for name in (*SINGULAR, "io") if name != "stream"}
         add_selftest(compilation, source, lambda inputs: compile(source, **same)(inputs))
     run_phases(compilation, report, divided=divided)
     return compilation

@@ -211,10 +211,9 @@ def _needed(metadata: Artifact | None) -> Artifact:
 
 def _signatures(artifact: Artifact, metadata: Artifact | None) -> str:
     """A line for the entry and for each operator: inputs, and what is written."""
-    from aotc.model.conventions import entry_symbol
 
     info = from_json(_needed(metadata).text())
-    functions = [(entry_symbol(info.name, info.interface_api), info.inputs, info.outputs)]
+    functions = [(info.entry(), info.inputs, info.outputs)]
     functions += [(kernel.symbol, kernel.inputs, kernel.outputs) for kernel in info.kernels]
     return _lines(f"{symbol}: {_tensors(inputs)} -> {_tensors(outputs)}" for symbol, inputs, outputs in functions)
 

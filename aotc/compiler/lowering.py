@@ -29,10 +29,11 @@ from aotc.dialects.aot.contract import (
 from aotc.dialects.dtypes import extended
 from aotc.errors import CompileError, Problem, UsageError, warn
 from aotc.frontend.objects.sources import NO_EXAMPLES, Examples
-from aotc.machines.targets import lookup
+from aotc.machines.targets import lookup, machine_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.model.conventions import FIRST, LAST
 from aotc.model.files import Content, write_files
+from aotc.model.metadata import row_axis
 from aotc.model.model_file import ModelFile, Source
 from aotc.model.naming import c_identifier
 from aotc.model.progress import Progress
@@ -95,6 +96,8 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
     require_suitable(options)
     if options.state and options.start_at is not None:
         raise UsageError("option-conflict", "--state with --start-at", "IR keeps the states it was made with")
+    if options.stream and options.start_at is not None:
+        raise UsageError("option-conflict", "--stream with --start-at", "IR has the inputs that it was made with")
     if options.changes_interface and options.start_at is not None:
         what = "--io quantized or layouts of inputs and outputs with --start-at"
         raise UsageError("option-conflict", what, "IR keeps the inputs and outputs it was made with")
@@ -131,6 +134,10 @@ def require_suitable(options: CompileOptions) -> None:
             flags = f"--threads {options.threads} with --target {options.target}"
             fix = "use --threads 1 or a Linux target"
             raise UsageError("unsupported-by-target", flags, "there are no POSIX threads", fix)
+    if options.stream and machine_of(options.target) is not None:
+        flags = ", ".join(f"--stream {name}={rows}" for name, rows in options.stream.items())
+        why = f"layers are computed row by row on cores without vectors, and {options.target} has some"
+        raise UsageError("unsupported-by-target", flags, why, "use a target without vectors, as cortex-m4f")
     if options.requantize == "fixed" and options.is_vectorized:
         why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
         raise UsageError("option-conflict", "--requantize fixed", why, "use -O0 or -Os, or a target without vectors")
@@ -217,6 +224,7 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     mark_layouts(module, options, own)
     if rows := pipeline_of(PHASES[0], options):
         PassRunner(ctx, verify_each=options.verify_each).run("import", rows, module, verified=True)
+    mark_streams(module, options.stream)
     main = entry(module)
     if options.quantizes_io and all(each.scale is None for each in (*arguments_of(main), *results_of(main))):
         what = "--io quantized: no input of the model is quantized at once, and no output dequantized at last"
@@ -309,6 +317,34 @@ def mark_states(module: ModuleOp, states: Mapping[str, str], values: Mapping[str
             arguments[inputs[source]].initial = store.add(f"state_{source}", extended(value.reshape(-1)))
     set_arguments(main, arguments)
     set_results(main, results)
+
+
+def mark_streams(module: ModuleOp, streams: Mapping[str, int]) -> None:
+    """Say of the entry which inputs, as callers have them, come by rows. Raises UsageError with one problem for each
+    that cannot."""
+    main, problems = entry(module), list[Problem]()
+    arguments = arguments_of(main)
+    states = [each.state_of for each in results_of(main)]
+    shown = {each.name: place for place, each in enumerate(arguments) if place not in states}
+    for name, rows in streams.items():
+        flag = f"--stream {name}={rows}"
+        if (place := shown.get(name)) is None:
+            there = _there_are([arguments[place] for place in shown.values()])
+            problems.append(Problem("unknown-input", flag, f"the model has no input {name}", there))
+            continue
+        kind = main.args[place].type
+        assert isinstance(kind, TensorType)
+        shape = kind.get_shape()
+        count = shape[row_axis(shape)] if shape else 1
+        if count == 1:
+            problems.append(Problem("mismatched-stream", flag, f"{name} has a single row", "leave it out"))
+        elif rows > count:
+            problems.append(Problem("out-of-range", flag, f"{name} has {count} rows", f"use 1 to {count}"))
+        else:
+            arguments[place].rows = rows
+    if problems:
+        raise UsageError(problems)
+    set_arguments(main, arguments)
 
 
 def mark_layouts(module: ModuleOp, options: CompileOptions, own: Mapping[int, str]) -> None:

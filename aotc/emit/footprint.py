@@ -13,7 +13,7 @@ from aotc.emit.llvm.costs import Frame, ObjectSizes, frames, object_sizes
 from aotc.emit.llvm.modules import parsed
 from aotc.machines.compilers import helper_stack
 from aotc.machines.targets import Target
-from aotc.model.conventions import CALL_PACKED, THREADS_RUN, entry_symbol, operator_symbol, weights_symbol
+from aotc.model.conventions import CALL_PACKED, THREADS_RUN, operator_symbol, weights_symbol
 from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo
 from aotc.pipeline.phases import PassTiming
 
@@ -66,7 +66,7 @@ def footprint_of(
     helpers = {name for frame in found.values() for name in frame.calls} - found.keys()
     stacks = {name: size for name in helpers if (size := helper_stack(target.triple, name)) is not None}
     tree = CallTree(found, _called_by_name(compilation.module), {weights_symbol(info.name)}, stacks)
-    entry = tree.stack(entry_symbol(info.name, info.interface_api))
+    entry = tree.stack(info.entry())
     linked = info.weights_bytes if info.weights == "external" else 0
     constants = sizes.constants
     known = entry.size is not None and not target.triple.startswith("wasm")  # calls are on a stack of the engine's

@@ -132,9 +132,9 @@ class Loaded:
             executable = Executable.from_bytes(self.bytecode)
             native = BytecodeModel(self.info, 0, None, self.owner, self._added, None, self.find, executable=executable)
             return CompiledModel(native)
-        address = self.find(conventions.entry_symbol(self.info.name, self.info.interface_api))
+        address = self.find(self.info.entry())
         weights = self.weights if self.weights is not None and self.weights.nbytes else None
-        reset = self.find(conventions.reset_symbol(self.info.name)) if self.info.states else None
+        reset = self.find(conventions.reset_symbol(self.info.name)) if self.info.is_stateful else None
         return CompiledModel(NativeModel(self.info, address, weights, self.owner, self._added, reset, self.find))
 
 
@@ -192,8 +192,8 @@ class InMemory:
             from aotc.machines.targets import lookup
 
             objects.append(weights_object(artifacts).image(lookup(images[0].target)))
-        mine = [conventions.entry_symbol(info.name, info.interface_api)]
-        if info.states:
+        mine = [info.entry()]
+        if info.is_stateful:
             mine.append(conventions.reset_symbol(info.name))
         pooled = images[0].loader == JIT and info.threads > 1
         library = load_model_objects(objects, [*mine, *self._exports], info.threads, pooled)
@@ -210,7 +210,7 @@ class InMemory:
         from aotc.emit.llvm.jit import load_objects
 
         operators = [kernel.symbol for kernel in info.kernels]
-        nowhere = {conventions.entry_symbol(info.name, info.interface_api): 0}
+        nowhere = {info.entry(): 0}
         library = load_objects(objects, [*operators, *self._exports], nowhere)
         return Loaded(info, library.address, library, bytecode=bytecode)
 
@@ -267,7 +267,7 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
     if threads is not None and threads != info.threads:
         raise ValueError(f"{library} was compiled with threads={info.threads}, not {threads}")
     find = partial(_address, handle)
-    symbol = conventions.entry_symbol(info.name, info.interface_api)
+    symbol = info.entry()
     try:
         find(symbol)
     except KeyError as error:
@@ -351,7 +351,9 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> tupl
         raise ValueError(f"{library} has no metadata of a model, and there is no {beside.name} beside it")
     info = info_of(_address(handle, described[0]))
     if conventions.reset_symbol(info.name) in names:
-        raise ValueError(f"{library} keeps states, of which only {beside.name} knows, and that is not beside it")
+        raise ValueError(
+            f"{library} keeps states, or takes rows, of which only {beside.name} knows, and that is not beside it"
+        )
     return info, ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Final, NoReturn, TypeVar, overload
 
@@ -11,6 +11,7 @@ import numpy as np
 from aotc.executor.graph_executor import GraphExecutor
 from aotc.executor.native import Array, NativeModel
 from aotc.executor.packed_metadata import ModuleMetadata, module_metadata, packed_functions
+from aotc.executor.pushes import Pushes, each_run
 from aotc.executor.step import Step, Workspaces
 from aotc.executor.tensors import ByName, checked, in_order, in_place, is_plain, listing, memory_of, require_apart
 from aotc.executor.timing import Repeats, Timing
@@ -50,6 +51,7 @@ class CompiledModel(GraphExecutor):
         self._lent: set[int] = set()
         """Positions of the inputs whose buffers are the caller's."""
         self._own_step: Step | None = None
+        self._pushes: Pushes | None = None
 
     @property
     def metadata(self) -> ModelInfo:
@@ -82,8 +84,9 @@ class CompiledModel(GraphExecutor):
 
         Raises ValueError where the states are in the memory of a library, of which there is one.
         """
-        if self.metadata.states and self.metadata.workspace != "caller":
-            what = f"{self.metadata.name} keeps its states in the static memory of its library"
+        if self.metadata.is_stateful and self.metadata.workspace != "caller":
+            kept = "its states" if self.metadata.states else "rows"
+            what = f"{self.metadata.name} keeps {kept} in the static memory of its library"
             raise ValueError(f"{what} and cannot be cloned; compile it with workspace='caller'")
         made = CompiledModel(self._native)
         made._labels = self._labels
@@ -95,8 +98,43 @@ class CompiledModel(GraphExecutor):
         return self._native.info.states
 
     def reset(self) -> None:
-        """Give the states their first values, as they are when the model is new; nothing where there are none."""
+        """Give the states their first values, as they are when the model is new, and forget the rows that have been
+        pushed; nothing where there are none."""
         self._workspaces.reset()
+
+    # Inputs that come by rows
+
+    @property
+    def rows_pushed(self) -> int:
+        """How many rows have been pushed since the last outputs."""
+        return self._workspaces.came
+
+    def push(self, rows: Any, /, **others: Any) -> dict[str, Array] | None:
+        """Hand over the next rows of the input that comes by rows, at most as many as it was compiled for: its outputs
+        where these are the last ones, and then the next rows are the first of the next run; else None.
+
+        `rows` has the shape of the input with fewer of them; the axes in front of them may be left out. All other
+        inputs are given by name with the first rows, and may be with others, where they are not looked at. Raises
+        TypeError and ValueError as a call, ValueError for no rows, and for more than may come at once or are to come;
+        then nothing is done. One thread at a time.
+        """
+        if self._pushes is None:
+            self._pushes = Pushes(self._native, self._workspaces)
+        pushes = self._pushes
+        array = pushes.checked(rows, self._dtypes[pushes.tensor.dtype])
+        if not self.rows_pushed:
+            given = in_order(pushes.others, (), others) if others or pushes.others else []
+            arrays = [self._check(tensor, value) for tensor, value in zip(pushes.others, given, strict=True)]
+            pushes.begin([np.array(each, order="C") for each in arrays], self._new(self.outputs))
+        if (outputs := pushes.push(array)) is None:
+            return None
+        results = {t.name: each for t, each in zip(self.outputs, outputs, strict=True)}
+        return self._answer(results) if self._labels else results
+
+    def stream(self, rows: Iterable[Any], /, **others: Any) -> Iterator[dict[str, Array]]:
+        """The outputs of one run after the other, of `rows` as `push` takes them. Raises as that, and ValueError where
+        they end within a run."""
+        return each_run(self, rows, others)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

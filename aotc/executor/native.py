@@ -109,7 +109,7 @@ class NativeModel:
     `address` is the entry function in the convention of `info.interface_api`; `weights` the blob, or with
     `info.weight_offsets` the table of addresses, that a model with `info.weights == "caller"` is given at each call;
     `owner` keeps the code (an engine, a library) in memory; `added` are functions that the code calls and nobody else
-    keeps; `reset` is the address of the function that gives the states their first values, where there are states;
+    keeps; `reset` is the address of the function that resets what the workspace keeps, if it keeps anything;
     `find` has the addresses of exported symbols, and raises KeyError for any other.
     """
 
@@ -137,8 +137,8 @@ class NativeModel:
             raise UsageError("not-callable", f"{info.name} cannot be called", why, fix)
         # Without argument types: `encode` makes ctypes values, and converting each at each call takes longer.
         object.__setattr__(self, "_function", ctypes.CFUNCTYPE(ctypes.c_int32)(self.address))
-        if (self.reset is None) != (not info.states):
-            raise ValueError(f"{info.name} has {len(info.states)} states, and a function that resets them otherwise")
+        if (self.reset is None) == info.is_stateful:
+            raise ValueError(f"{info.name} has a function that resets what is kept just where nothing is")
         given = 0 if self.weights is None else self.weights.nbytes
         if info.weights == "caller" and not info.weight_offsets and given < info.weights_bytes:
             raise ValueError(f"{info.name} takes {info.weights_bytes} bytes of weights from its caller, got {given}")
@@ -157,8 +157,39 @@ class NativeModel:
         return aligned_bytes(max(1, self.info.workspace_bytes), self.info.workspace_alignment)
 
     def call_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call:
-        """A call on these buffers, which must stay alive as long as it does. One thread at a time per workspace."""
+        """A call on these buffers, which must stay alive as long as it does. One thread at a time per workspace. What
+        comes by rows is handed over so."""
+        if self.info.streamed is None:
+            return self._on(self._function, self._arguments(inputs, outputs, workspace), workspace)
+        return self._on(self._pushed(inputs, outputs, workspace), (), workspace)
+
+    def push_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call:
+        """As `call_on`, where of the input that comes by rows there are the next ones; its status is 1 where outputs
+        are there."""
         return self._on(self._function, self._arguments(inputs, outputs, workspace), workspace)
+
+    def _pushed(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call:
+        """All rows of the input that comes by rows, one push after the other."""
+        streamed = self.info.streamed
+        assert streamed is not None and streamed.rows is not None
+        rows = streamed.rows
+        place = self.info.inputs.index(streamed)
+        whole = inputs[place].reshape((rows.count, -1))
+        leading, row = streamed.shape[: rows.axis], streamed.shape[rows.axis + 1 :]
+        pushes: list[Call] = []
+        for first in range(0, rows.count, rows.most):
+            some = whole[first : first + rows.most]
+            given = [*inputs[:place], some.reshape((*leading, len(some), *row)), *inputs[place + 1 :]]
+            pushes.append(partial(self._function, *self._arguments(given, outputs, workspace)))
+
+        def call() -> int:
+            status = 1
+            for push in pushes:
+                if (status := push()) not in (0, 1):
+                    return status
+            return status - 1
+
+        return call
 
     def whole_call_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call | None:
         """`call_on` as one step of the interpreter: no other Python thread runs until it returns, so that calls need no
@@ -166,7 +197,7 @@ class NativeModel:
         functions from outside are called, which may call Python."""
         info = self.info
         outside = info.operator_api == "packed" or any(kernel.codegen for kernel in info.kernels)
-        if not _ONE_AT_A_TIME or outside or (workspace is None and info.workspace_bytes):
+        if not _ONE_AT_A_TIME or outside or info.streamed is not None or (workspace is None and info.workspace_bytes):
             return None
         function = ctypes.PYFUNCTYPE(ctypes.c_int32)(self.address)
         return partial(function, *self._arguments(inputs, outputs, workspace))
@@ -177,10 +208,19 @@ class NativeModel:
         from_caller = [] if workspace is None else [workspace]
         if self.info.weights == "caller":
             from_caller.append(_NOTHING if self.weights is None else self.weights)
-        return CONVENTIONS[self.info.interface_api](inputs, outputs, from_caller)
+        encoded = CONVENTIONS[self.info.interface_api](inputs, outputs, from_caller)
+        if (
+            self.info.interface_api == "c"
+            and (streamed := self.info.streamed) is not None
+            and streamed.rows is not None
+        ):
+            place = self.info.inputs.index(streamed)
+            rows = ctypes.c_int32(inputs[place].shape[streamed.rows.axis])
+            encoded = [*encoded[: place + 1], rows, *encoded[place + 1 :]]
+        return encoded
 
     def reset_on(self, workspace: Array | None) -> Call:
-        """A call that gives the states in a workspace their first values. Only where there are states."""
+        """A call that resets what a workspace keeps. Only where it keeps something."""
         assert self.reset is not None
         function = ctypes.CFUNCTYPE(ctypes.c_int32)(self.reset)
         arguments = [] if workspace is None else [ctypes.c_void_p(address_of(workspace))]

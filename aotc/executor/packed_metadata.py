@@ -11,7 +11,7 @@ from typing import Any, Final
 from aotc.errors import UsageError
 from aotc.executor.native import CONVENTIONS, Array, NativeModel
 from aotc.executor.step import RunError
-from aotc.model.conventions import entry_symbol, model_symbol
+from aotc.model.conventions import model_symbol
 from aotc.model.dlpack import DLPACK_TYPES, HANDLE_CODE
 from aotc.model.metadata import METADATA_VERSION, BufferArgument, KernelInfo, ModelInfo, PlanInfo, TensorInfo
 
@@ -79,7 +79,7 @@ def described(info: ModelInfo) -> ModuleMetadata:
     """The metadata as the model's JSON has it."""
     params = tuple(ParameterInfo(t.name, t.symbol, t.shape, t.dtype) for t in info.tensors)
     sizes = info.workspace_bytes, info.io_bytes, info.weights_bytes
-    symbol = entry_symbol(info.name, info.interface_api)
+    symbol = info.entry()
     functions = [FunctionInfo(symbol, params, len(info.inputs), len(info.outputs), *sizes)]
     for kernel in info.kernels:
         buffers = *kernel.inputs, *kernel.outputs

@@ -29,16 +29,19 @@ class Workspaces:
         """Workspaces that nobody uses. Taking one off a list, or putting it back, is one step for all threads."""
         self._reserved: tuple[Array | None, Lock] | None = None
         """The one that has the states, and who may use it."""
-        if native.info.states:
+        self.came = 0
+        """How many rows of the input that comes by rows have come since the last outputs."""
+        if native.info.is_stateful:
             self._reserved = self._idle.pop(), turn(self.reset)
             self.reset()
 
     def reset(self) -> None:
-        """Give the states their first values. Raises RunError."""
+        """Give the states their first values, and forget rows that have come. Raises RunError."""
         if self._reserved is not None:
             workspace, lock = self._reserved
             with lock:
                 self._require(self._native.reset_on(workspace)())
+                self.came = 0
 
     def lend(self) -> tuple[Array | None, Lock]:
         """A workspace that nobody else has, or the one for all, and the lock to hold during a call."""
@@ -60,6 +63,7 @@ class Workspaces:
         if self._reserved is not None:
             workspace, lock = self._reserved
             with lock:
+                self.require_none()
                 self._require(self._native.call_on(inputs, outputs, workspace)())
             return
         workspace = self._taken()
@@ -67,6 +71,25 @@ class Workspaces:
             self._require(self._native.call_on(inputs, outputs, workspace)())
         finally:
             self._idle.append(workspace)
+
+    def push(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> bool:
+        """One call on the next rows; whether the outputs are there. Raises RunError."""
+        streamed = self._native.info.streamed
+        assert self._reserved is not None and streamed is not None and streamed.rows is not None
+        workspace, lock = self._reserved
+        with lock:
+            status = self._native.push_on(inputs, outputs, workspace)()
+            if status not in (0, 1):
+                raise failed(self._native.info.name, status)
+            rows = inputs[self._native.info.inputs.index(streamed)].shape[streamed.rows.axis]
+            self.came = 0 if status else self.came + rows
+            return bool(status)
+
+    def require_none(self) -> None:
+        """Raise ValueError where rows have come: a whole run begins with the first ones."""
+        if self.came:
+            what = f"{self.came} rows have been pushed to {self._native.info.name} since the last outputs"
+            raise ValueError(f"{what}; push the others, or reset it")
 
     def _require(self, status: int) -> None:
         if status:
@@ -116,7 +139,7 @@ class Step:
         self._workspaces = workspaces
         self._workspace, self._lock = workspaces.lend()
         self._in_turn = native.call_on(inputs, outputs, self._workspace)
-        alone = not copies and not native.info.states
+        alone = not copies and not native.info.is_stateful
         self._whole = native.whole_call_on(inputs, outputs, self._workspace) if alone else None
         """The call as one step of the interpreter, which needs no lock, where there is such a call."""
         self._now: Call | None = None
@@ -137,6 +160,7 @@ class Step:
         with self._lock:
             if self._now is not None:  # while this thread waited
                 return self._now()
+            self._workspaces.require_none()
             for destination, source in self._copies:
                 np.copyto(destination, source)
             start = perf_counter()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aotc.errors import Problem, UsageError
+from aotc.model.naming import c_identifier
 
 INTERFACE_APIS: Final = ("c", "micro", "packed")
 OPERATOR_APIS: Final = ("unpacked", "cpacked", "packed")
@@ -176,9 +177,11 @@ def require_identifier(name: str) -> None:
         raise UsageError("invalid-name", f"--name {name}", why, "use letters, digits and _")
 
 
-def entry_symbol(name: str, interface_api: str) -> str:
-    """The entry function of model `name`: `aotc_kws_run`, `aotc_kws_run_micro`, `aotc_kws_run_packed`."""
-    return f"{PREFIX}_{name}_run{_SUFFIX[interface_api]}"
+def entry_symbol(name: str, interface_api: str, streamed: str = "") -> str:
+    """The entry function of model `name`: `aotc_kws_run`, `aotc_kws_run_micro`, `aotc_kws_run_packed`; where the input
+    `streamed` comes by rows `aotc_kws_push_x`, `aotc_kws_push_x_packed`."""
+    what = f"push_{c_identifier(streamed)}" if streamed else "run"
+    return f"{PREFIX}_{name}_{what}{_SUFFIX[interface_api]}"
 
 
 def model_symbol(name: str, interface_api: str) -> str:

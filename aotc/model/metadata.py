@@ -10,11 +10,28 @@ from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from aotc.model.conventions import entry_symbol
 from aotc.model.labels import Labels
 
 METADATA_VERSION = 1
 
 _T = TypeVar("_T")
+
+
+def row_axis(shape: Sequence[int]) -> int:
+    """The axis of the rows of an input that comes by rows: the first one of more than one position."""
+    return next((axis for axis, extent in enumerate(shape) if extent > 1), len(shape) - 1)
+
+
+@dataclass(frozen=True)
+class RowsInfo:
+    """How callers hand over an input by rows: their `count` along an `axis`, of which at most `most` come at once, and
+    the `bytes` of one."""
+
+    axis: int
+    count: int
+    most: int
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -28,7 +45,9 @@ class TensorInfo:
     An output with `labels` is text or maps in the ONNX model: of integers each element is a position in them, the
     columns of floats have them for keys.
 
-    A `layout`, as "nhwc", says in which order callers have the axes, where the model has another one."""
+    A `layout`, as "nhwc", says in which order callers have the axes, where the model has another one.
+
+    Of an input that comes by `rows`, there is never more than some of them at once; `shape` is that of the whole."""
 
     name: str
     symbol: str
@@ -40,6 +59,7 @@ class TensorInfo:
     counted_axis: int | None = None
     labels: Labels = ()
     layout: str = ""
+    rows: RowsInfo | None = None
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -348,6 +368,21 @@ class ModelInfo:
         return *self.inputs, *self.outputs
 
     @property
+    def streamed(self) -> TensorInfo | None:
+        """The input that callers hand over by rows."""
+        return next((tensor for tensor in self.inputs if tensor.rows is not None), None)
+
+    def entry(self, interface_api: str = "") -> str:
+        """The symbol of the entry, of that of another interface if it has one."""
+        streamed = "" if self.streamed is None else self.streamed.name
+        return entry_symbol(self.name, interface_api or self.interface_api, streamed)
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether the workspace keeps anything from one call to the next: states, or rows of an input."""
+        return bool(self.states) or self.streamed is not None
+
+    @property
     def ram_bytes(self) -> int:
         """The arena, and inputs and outputs unless they are in it."""
         return self.workspace_bytes + (self.io_bytes if self.io == "caller" else 0)
@@ -375,6 +410,7 @@ _UNSAID = {
     "regions": (),
     "reordered": False,
     "rolls": (),
+    "rows": None,
     "states": (),
     "threads": 1,
     "weight_offsets": (),

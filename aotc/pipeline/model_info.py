@@ -11,7 +11,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.operations import walk
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.locations import node_names
-from aotc.model.metadata import BufferArgument, ConstantInfo, KernelInfo, ModelInfo, StateInfo, TensorInfo
+from aotc.model.metadata import BufferArgument, ConstantInfo, KernelInfo, ModelInfo, RowsInfo, StateInfo, TensorInfo
 from aotc.model.naming import c_identifier
 from aotc.model.weight_store import WeightStore
 
@@ -49,7 +49,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         workspace_bytes=plan.peak_bytes,
         workspace_alignment=alignment,
         weights_bytes=weights_bytes,
-        io_bytes=sum(prod(each.shape) * numpy_dtype(each.dtype).itemsize for each in (*inputs, *outputs)),
+        io_bytes=sum(map(_bytes, (*inputs, *outputs))),
         kernels=_kernels(module),
         plan=plan,
         io="workspace" if contract.has_tensors_in_workspace(main) else "caller",
@@ -76,8 +76,22 @@ def _tensors(tensors: list[contract.Tensor], io: str, taken: set[str]) -> tuple[
             symbol = c_identifier(each.name, taken)
             taken.add(symbol)
             more = each.scale, each.zero_point, each.offset, each.counted_axis, each.labels, each.layout
-            found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *more))
+            found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *more, rows=_rows(each)))
     return tuple(found)
+
+
+def _rows(tensor: contract.Tensor) -> RowsInfo | None:
+    if tensor.rows is None:
+        return None
+    size = prod(tensor.shape[tensor.row_axis + 1 :]) * numpy_dtype(tensor.dtype).itemsize
+    return RowsInfo(tensor.row_axis, tensor.row_count, tensor.rows, size)
+
+
+def _bytes(tensor: TensorInfo) -> int:
+    """The bytes that callers have of it at once."""
+    if tensor.rows is not None:
+        return tensor.rows.most * tensor.rows.bytes
+    return prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize
 
 
 def _states(states: list[contract.State], taken: set[str]) -> tuple[StateInfo, ...]:

@@ -44,6 +44,7 @@ SINGULAR = {
     "input_shapes": "input-shape",
     "constants": "constant",
     "state": "state",
+    "stream": "stream",
     "input_layouts": "input-layout",
     "output_layouts": "output-layout",
 }
@@ -119,6 +120,8 @@ class CompileOptions:
     that arrives."""
     state: Mapping[str, str] = field(default_factory=dict[str, str])
     """Outputs, by name, that the workspace keeps as inputs of the next call, neither of which callers see."""
+    stream: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Inputs, by name, that callers hand over by rows, at most so many at once."""
     input_layouts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Layouts (`aotc.model.conventions`) that callers give inputs in, by name; the model's own where there is none."""
     output_layouts: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -207,6 +210,7 @@ class CompileOptions:
         yield has_threads and self.export_operators, f"{threads} with --export-operators", why, "use --threads 1"
         why = "kernels are timed on one thread"
         yield has_threads and self.profile, f"{threads} with a profile", why, "use --threads 1"
+        yield from self._stream_conflicts()
         if self.has_bytecode:
             vm = "--executor vm" if self.executor == "vm" else "--emit vm"
             why, fix = "bytecode calls operators with tensors, as packed functions", "use --interface-api packed"
@@ -220,7 +224,28 @@ class CompileOptions:
             )
             why = "the workspace of bytecode lives as long as a call"
             yield self.state, f"{vm} with --state", why, "leave out either: hand the states on yourself"
+            yield self.stream, f"{vm} with --stream", why, "compile to code"
             yield has_threads, f"{vm} with {threads}", "bytecode calls operators on one thread", "use --threads 1"
+
+    def _stream_conflicts(self) -> Iterator[tuple[object, str, str, str]]:
+        """As `_conflicts`, of inputs that come by rows."""
+        flags = ", ".join(f"--stream {name}={rows}" for name, rows in self.stream.items())
+        asked = bool(self.stream)
+        why = "rows of one input come at a time, and a call has no place for those of another"
+        yield len(self.stream) > 1, flags, why, "choose one"
+        why = "an array of pointers does not say how many rows come"
+        yield asked and self.interface_api == "micro", f"{flags} with --interface-api micro", why, "use c or packed"
+        why = "the rows are the caller's, so that no input lies in the workspace"
+        yield asked and self.io_place == "workspace", f"{flags} with --io workspace", why, "use --io caller"
+        why = "which rows there are is known to one thread"
+        yield asked and self.threads > 1, f"{flags} with --threads {self.threads}", why, "use --threads 1"
+        yield asked and self.profile, f"{flags} with a profile", "it counts whole calls", "leave out either"
+        yield (
+            asked and self.optimize == "0",
+            f"{flags} with -O0",
+            "no layers are computed row by row",
+            "use -O1 or more",
+        )
 
     @property
     def io_place(self) -> str:
@@ -262,6 +287,11 @@ class CompileOptions:
     def rolls(self) -> bool:
         """Whether layers may be computed row by row: for a budget of RAM, where kernels are in a core's registers."""
         return self.ram is not None and self.threads == 1 and self.optimize != "0" and machine_of(self.target) is None
+
+    @property
+    def has_no_rolls(self) -> bool:
+        """Whether no other layers may be computed row by row than those that read an input which comes by rows."""
+        return not self.rolls
 
     @property
     def is_vectorized(self) -> bool:
@@ -357,6 +387,13 @@ def _size(option: str, size: Any) -> int:
         raise UsageError("invalid-option", option, f"{size!r} is not an integer") from None
 
 
+def _rows(option: str, rows: Any) -> int:
+    """How many rows come at once at most; raises UsageError."""
+    if (found := _size(option, rows)) < 1:
+        raise UsageError("out-of-range", option, "not 1 row or more")
+    return found
+
+
 def _layout(option: str, layout: Any) -> str:
     """The name of a layout; raises UsageError."""
     if layout not in LAYOUTS:
@@ -371,6 +408,7 @@ _ENTRIES: dict[str, Callable[[str, Any], Any]] = {
         value if isinstance(value, str) and value == "any" else KnownTensor.of(value, name)
     ),
     "state": lambda output, source: str(source),
+    "stream": lambda name, rows: _rows(f"--stream {name}={rows}", rows),
     "input_layouts": lambda name, layout: _layout(f"--input-layout {name}={layout}", layout),
     "output_layouts": lambda name, layout: _layout(f"--output-layout {name}={layout}", layout),
 }
@@ -407,6 +445,17 @@ def parse_states(items: Sequence[str]) -> dict[str, str]:
             why = f"{output} is the next value of {result[output]} already"
             raise UsageError("mismatched-state", f"--state {item}", why)
         result[output] = source
+    return result
+
+
+def parse_streams(items: Sequence[str]) -> dict[str, int]:
+    """{"x": 8} from ["x=8"]; raises UsageError."""
+    result: dict[str, int] = {}
+    for item in items:
+        name, _, rows = item.rpartition("=")
+        if not name or not rows.isdigit() or int(rows) < 1:
+            raise UsageError("invalid-option", f"--stream {item}", "not INPUT=ROWS with 1 row or more")
+        result[name] = int(rows)
     return result
 
 

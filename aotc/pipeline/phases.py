@@ -131,6 +131,8 @@ LAYOUTS = When("--input-layout, --output-layout", "", lambda asked: asked.has_la
 PROFILE = When("profile", "for a profile (`aotc bench --profile`)", lambda asked: asked.profile)
 
 ROLLS = When("--ram", f"a budget for RAM, {CORE.name}, {ALONE.name}", lambda asked: asked.rolls)
+STREAM = When("--stream", "an input comes by rows", lambda asked: bool(asked.stream))
+ROLLED = When("--ram, --stream", "either", lambda asked: ROLLS.holds(asked) or STREAM.holds(asked))
 
 _BY_FUNCTION = (
     Row("move-invariants", VECTORS),
@@ -248,8 +250,9 @@ PHASES: tuple[Phase, ...] = (
             Row("fuse-prologues"),
             Row("fuse-elementwise"),
             Row("dce"),
+            Row("stream-rows", STREAM, alone="{has_no_rolls}"),
             Row("choose-rolls", ROLLS, ram="{most_ram}"),
-            Row("roll-rows", ROLLS),
+            Row("roll-rows", ROLLED),
         ),
     ),
     Phase(
@@ -301,6 +304,7 @@ PHASES: tuple[Phase, ...] = (
             Row("allocate-registers", BYTECODE),
             Row("place-weights", alignment="{vector_bytes}", apart="{weights_apart}"),
             Row("buffers-to-pointers"),
+            Row("push-rows", STREAM),
             Row("lower-calls"),
             Row("run-on-threads", THREADS),
             Row("add-reset"),

@@ -102,6 +102,12 @@ class InProcessOptions(TypedDict, total=False):
         "OUTPUT=INPUT",
         "keep an output inside, as an input of the next call; callers see neither (docs/state.md)",
     ]
+    stream: Annotated[
+        Mapping[str, int],
+        'take inputs by rows, at most so many at once: {"x": 8}',
+        "INPUT=ROWS",
+        "take an input by rows, at most so many at once; there is never all of it in RAM (docs/stream.md)",
+    ]
     input_layouts: Annotated[
         Mapping[str, str],
         'axes of inputs as callers have them: {"x": "nhwc"}',
@@ -213,7 +219,7 @@ _WRITTEN: dict[str, Callable[[str], str]] = {
 """How values of entries are written that are not numbers."""
 
 _ENTRY = re.compile(
-    r"--(dim|input-shape|constant|state|input-layout|output-layout)"
+    r"--(dim|input-shape|constant|state|stream|input-layout|output-layout)"
     r"(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?"
 )
 _FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([\w|.-]*[\w-]))?")

@@ -42,8 +42,8 @@ _PASSES: Final = {
         "project-inputs widen-operands assign-layouts fold-tables"
     ),
     "fuse": (
-        "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise choose-rolls roll-rows "
-        "count-operations outline-kernels"
+        "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise stream-rows choose-rolls "
+        "roll-rows count-operations outline-kernels"
     ),
     "memory": "bufferize plan-memory",
     "loops": (
@@ -52,8 +52,8 @@ _PASSES: Final = {
     ),
     "interface": (
         "quantize-interface transpose-interface select-calling-convention mangle-symbols place-weights "
-        "buffers-to-pointers lower-calls run-on-threads add-reset add-selftest merge-kernels wrap-entry "
-        "leave-entry profile-kernels"
+        "buffers-to-pointers push-rows lower-calls run-on-threads add-reset add-selftest merge-kernels "
+        "wrap-entry leave-entry profile-kernels"
     ),
     "lower": "convert-entry-to-vm allocate-registers convert-to-llvm",
 }

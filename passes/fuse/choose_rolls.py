@@ -5,7 +5,7 @@ a peak and a cost: the peak is what is whole while some of them run, and their r
 the rows that are moved and the loops that begin anew. Results trail operands that nobody reads any more, so that both
 count as little more than the larger one; for that a group may roll alone. Dynamic programming over the cuts finds the
 one of least cost whose peak is allowed; where none is, that of the least peak. `roll` of the groups says what was
-chosen.
+chosen. Groups that go on with the rows of an input (`streamed`) roll together whatever that costs.
 
 Before, with `choose-rolls{ram=4096}`:
 ```mlir
@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.aot.contract import Argument, arguments_of, entries
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.indexing import PlacedOp
@@ -41,16 +41,18 @@ from aotc.dialects.graph.interfaces import (
     is_join,
     is_kernel,
     is_view,
+    shape_of,
     viewed_whole,
 )
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, FusedOp
+from aotc.model.metadata import row_axis
 from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.rolling.group_rows import GroupRows, inner_scratch
 from aotc.passes.kernel.rolling.rings import Buffers, Ring, type_bytes
-from aotc.passes.kernel.rolling.stages import ROLL, Rolling
+from aotc.passes.kernel.rolling.stages import ROLL, STREAMED, Rolling
 from aotc.passes.kernel.rolling.trails import trail
 
 _ALIGNMENT = 16
@@ -76,7 +78,8 @@ class ChooseRollsPass(ModulePass):
             program = _Program(entry.body.block)
             end = entry.body.block.last_op
             assert end is not None
-            whole = sum(map(bytes_of, (*entry.body.block.args, *end.operands)))
+            whole = sum(map(_given, zip(entry.body.block.args, arguments_of(entry), strict=True)))
+            whole += sum(map(bytes_of, end.operands))
             for number, part in enumerate(program.cuts(self.ram - whole)):
                 if part.rolls:
                     for group in program.kernels[part.start : part.stop]:
@@ -108,6 +111,7 @@ class _Program:
         self.kernels = [op for op in block.ops if op not in apart and op is not end]
         self._number = {op: number for number, op in enumerate(self.kernels)} | {end: len(self.kernels)}
         self._rows = list(map(_row_choices, self.kernels))
+        self._streamed = {number for number, op in enumerate(self.kernels) if STREAMED in op.attributes}
         self.lives: dict[SSAValue, tuple[int, int]] = {}
         """For each value that has memory while the model runs, the kernels that compute it and read it last; a result
         of the model is the caller's."""
@@ -148,7 +152,7 @@ class _Program:
         found = [self._alone(number) for number in range(len(self.kernels))]
         most = max((part.peak for part in found), default=0)
         for start in range(len(self.kernels)):
-            rolling = Rolling()
+            rolling = Rolling(streamed=start <= min(self._streamed, default=-1))
             for stop in range(start + 1, len(self.kernels) + 1):
                 try:
                     rolling.add(self.kernels[stop - 1], self._rows[stop - 1])
@@ -161,7 +165,13 @@ class _Program:
                     break
                 size += self._whole(start, stop) - self._trailing(start, stop, rolling)
                 found.append(_Part(start, stop, size, _cost(rolling, rings), rolls=True))
+        found = [part for part in found if self._goes_on(part)]
         return sorted(found, key=lambda part: part.stop)
+
+    def _goes_on(self, part: _Part) -> bool:
+        """Whether all groups that go on with the rows of an input are among kernels that roll, or none."""
+        streamed = self._streamed & {*range(part.start, part.stop)}
+        return not streamed or (part.rolls and streamed == self._streamed)
 
     def _alone(self, number: int) -> _Part:
         op = self.kernels[number]
@@ -233,6 +243,15 @@ def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:
     words = sum(ring.moved * ring.length * byte_width(element_type_of(ring.value)) / 4 for ring in rings)
     steps = rolling.pace.steps * len(rolling.stages)
     return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * sum(stage.rows for stage in rolling.stages)
+
+
+def _given(argument: tuple[SSAValue, Argument]) -> int:
+    """Bytes of an argument that callers have at once, and of the count of rows where some come after the other."""
+    value, given = argument
+    if given.rows is None:
+        return bytes_of(value)
+    shape = shape_of(value)
+    return bytes_of(value) // shape[row_axis(shape)] * given.rows + _ALIGNMENT
 
 
 def _row_choices(op: Operation) -> Sequence[GroupRows]:

@@ -115,7 +115,7 @@ def trailing(block: Block, outputs: Sequence[SSAValue]) -> Sequence[Sequence[int
     for op in block.ops:
         if not isinstance(op, RolledOp):
             continue
-        rolling = Rolling(op.block.ops)
+        rolling = Rolling.of(op)
         for place, output in enumerate(outputs):
             if output not in op.results[: len(op.yielded)]:
                 continue

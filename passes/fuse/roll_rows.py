@@ -13,29 +13,40 @@ After:
   graph.yield %3 : tensor<1x1x24x24x8xi8>
 }
 ```
+Groups that go on with the rows of an input which comes by rows (`streamed`) read how many have come from a new argument
+of the entry, `aot.io = "pushed"`.
 """
 
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.aot.contract import RINGS, RowRing
+from aotc.dialects.aot.contract import (
+    RINGS,
+    Argument,
+    RowRing,
+    append_argument,
+    arguments_of,
+    results_of,
+    set_results,
+)
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control_flow import graph_blocks
 from aotc.dialects.graph.compound.rolled import RolledOp
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of, is_view
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, is_view, viewed_whole
 from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.dialects.graph.structure import FusedOp, YieldOp
 from aotc.model.locations import fuse_locations
 from aotc.passes.fuse.groups import in_order, sort_operations
 from aotc.passes.kernel.rolling.group_rows import anchor_of, row_view
 from aotc.passes.kernel.rolling.rings import Buffers
-from aotc.passes.kernel.rolling.stages import ROLL, Rolling
+from aotc.passes.kernel.rolling.stages import ROLL, STREAMED, Rolling
 
 
 class RollRowsPass(ModulePass):
@@ -48,14 +59,14 @@ class RollRowsPass(ModulePass):
                 if isinstance(number := each.attributes.pop(ROLL, None), IntegerAttr):
                     together.setdefault(number.value.data, []).append(each)
             for groups in together.values():
-                _roll(groups)
+                _count_rows(block, _roll(groups))
             if together:
                 if in_order(list(block.ops)) is None:
                     raise PassFailedException("groups that roll together depend on what is computed between them")
                 sort_operations(block)
 
 
-def _roll(groups: Sequence[Operation]) -> None:
+def _roll(groups: Sequence[Operation]) -> RolledOp:
     block, inputs = Block(), dict[SSAValue, SSAValue]()
     results = {result for group in groups for result in group.results}
     outputs = [value for group in groups for value in group.results if _is_needed(value, set(groups))]
@@ -79,7 +90,7 @@ def _roll(groups: Sequence[Operation]) -> None:
         block.add_op(group.clone(inside))
     block.add_op(YieldOp([inside[value] for value in outputs]))
     try:
-        rolling = Rolling(block.ops)
+        rolling = Rolling(block.ops, streamed=any(STREAMED in group.attributes for group in groups))
         scratch = rolling.scratch()
     except ShapeError as error:
         raise PassFailedException(f"groups do not roll together: {error}") from error
@@ -100,6 +111,26 @@ def _roll(groups: Sequence[Operation]) -> None:
         for result in group.results:
             _erase_views(result)
         Rewriter.erase_op(group)
+    return rolled
+
+
+def _count_rows(block: Block, rolled: RolledOp) -> None:
+    """Tell groups that go on with the rows of an input how many have come."""
+    streamed = [STREAMED in stage.attributes for stage in rolled.stages]
+    for stage in rolled.stages:
+        stage.attributes.pop(STREAMED, None)
+    function = block.parent_op()
+    if not any(streamed) or not isinstance(function, FuncOp):
+        return
+    arguments, results = arguments_of(function), results_of(function)
+    value, given = next((arg, each) for arg, each in zip(block.args, arguments, strict=True) if each.rows is not None)
+    kind = TensorType(i32, [2])
+    pushed = append_argument(function, kind, Argument(name=f"{given.name} rows", dtype="int32", io="pushed"), "pushed")
+    set_results(function, results)
+    rolled.block.insert_arg(kind, len(rolled.block.args))
+    (place,) = [place for place, each in enumerate(rolled.inputs) if viewed_whole(each) is value]
+    rolled.operands = [*rolled.inputs, pushed]
+    rolled.attributes["streamed"] = IntegerAttr(place, i64)
 
 
 def _rings(rolling: Rolling) -> Sequence[RowRing]:

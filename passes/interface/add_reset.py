@@ -1,4 +1,5 @@
-"""Add a function that gives the states, which the workspace keeps from one call to the next, their first values.
+"""Add a function that gives the states, which the workspace keeps from one call to the next, their first values, and
+forgets the rows of an input that have come.
 
 ```mlir
 func.func @aotc_kws_run(%x: !aot.ptr<f32> {aot.io = "input", ..}, ..) -> i32
@@ -33,18 +34,19 @@ from xdsl.passes import ModulePass
 from aotc.dialects.aot import VOID_PTR, WeightOp, contract
 from aotc.dialects.dtypes import element_type, storage_type
 from aotc.model.conventions import reset_symbol
-from aotc.passes.interface.element_loops import buffer_at, copy_elements, element_loop, workspace
+from aotc.passes.interface.element_loops import buffer_at, copy_elements, element_loop, index_constant, workspace
 
 
 class AddResetPass(ModulePass):
     name = "add-reset"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if states := contract.states_of(contract.entry(op)):
-            op.body.block.add_op(_reset(op, states))
+        if contract.is_stateful(contract.entry(op)):
+            op.body.block.add_op(_reset(op))
 
 
-def _reset(module: ModuleOp, states: list[contract.State]) -> FuncOp:
+def _reset(module: ModuleOp) -> FuncOp:
+    main = contract.entry(module)
     is_given = contract.WORKSPACE.require(module) == "caller"
     function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR] if is_given else [], [i32]))
     given = function.args[0] if is_given else None
@@ -55,9 +57,12 @@ def _reset(module: ModuleOp, states: list[contract.State]) -> FuncOp:
         given.name_hint = "workspace"
     with ImplicitBuilder(function.body):
         arena = workspace(contract.plan_of(module).peak_bytes, given)
-        for state in states:
+        for state in contract.states_of(main):
             if count := prod(state.shape):
                 _restore(arena, state, count)
+        if (offset := contract.PUSHED.get(main)) is not None:
+            pushed = buffer_at(arena, offset, MemRefType(i32, [2]))
+            memref.StoreOp.get(arith.ConstantOp.from_int_and_width(0, 32), pushed, [index_constant(0)])
         ReturnOp(arith.ConstantOp.from_int_and_width(0, 32))
     return function
 

@@ -33,9 +33,9 @@ from typing import cast
 from xdsl.builder import ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerType, MemRefType, ModuleOp, f32, i1, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float64Type, FloatAttr, IntegerType, MemRefType, ModuleOp, f32, i1, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -43,7 +43,7 @@ from aotc.dialects.aot import CheckOp, DataOp, NullOp, PtrType, WeightOp, Worksp
 from aotc.dialects.dtypes import byte_width, element_type, storage_type
 from aotc.model.conventions import operator_symbol, reset_symbol
 from aotc.model.metadata import BufferInfo
-from aotc.passes.interface.element_loops import buffer_at, copy_elements, element_loop, workspace
+from aotc.passes.interface.element_loops import buffer_at, copy_elements, element_loop, index_constant, workspace
 
 
 class AddSelftestPass(ModulePass):
@@ -115,7 +115,8 @@ class _Selftest:
     def function(self) -> FuncOp:
         """The self-test."""
         arguments = contract.arguments_of(self.main)
-        others = {n: each.io for n, each in enumerate(arguments) if each.io not in ("input", "output")}
+        passed = [(n, each.io) for n, each in enumerate(arguments) if each.dimension is None]
+        others = {n: io for n, io in passed if io not in ("input", "output")}
         kinds = [self.main.args[n].type for n in others]
         function = FuncOp(operator_symbol(contract.model_name(self.module), "selftest"), (kinds, [i32]))
         contract.SELFTEST.set(function)
@@ -134,15 +135,16 @@ class _Selftest:
             for tensor, buffer in zip(self.tensors, buffers, strict=True):
                 if tensor.io == "input" and tensor.count:
                     copy_elements(tensor.recorded(), buffer, tensor.count)
-        passed = iter(buffers)
+        passed, arguments = iter(buffers), contract.arguments_of(self.main)
         values = [
             given[others[n]] if n in others else _data(next(passed), argument.type)
             for n, argument in enumerate(self.main.args)
+            if arguments[n].dimension is None
         ]
-        if contract.states_of(self.main):
+        if contract.is_stateful(self.main):
             arena = [given["workspace"]] if "workspace" in given else []
             CheckOp(CallOp(reset_symbol(contract.model_name(self.module)), arena, [i32]).results[0])
-        CheckOp(CallOp(self.main.sym_name.data, values, [i32]).results[0])
+        self._run(values)
         number = 0
         for tensor, buffer in zip(self.tensors, buffers, strict=True):
             if tensor.io == "output":
@@ -150,6 +152,33 @@ class _Selftest:
                     CheckOp(_first_difference(tensor, buffer, number))
                 number += tensor.count
         ReturnOp(arith.ConstantOp.from_int_and_width(0, 32))
+
+    def _run(self, values: list[SSAValue]) -> None:
+        """Call the entry, with what comes by rows as often as that takes."""
+        arguments = contract.arguments_of(self.main)
+        place = next((place for place, each in enumerate(arguments) if each.rows is not None), None)
+        if place is None:
+            CheckOp(CallOp(self.main.sym_name.data, values, [i32]).results[0])
+            return
+        tensor = arguments[place].tensor()
+        most, count = tensor.rows, tensor.row_count
+        data = values[place].owner
+        assert most is not None and isinstance(data, DataOp)
+        recorded = data.buffer
+        kind = cast(MemRefType, recorded.type)
+        row = kind.element_count() // count
+        low, high, step = map(index_constant, (0, count, most))
+        loop = scf.ForOp(low, high, step, [], Region(Block(arg_types=[low.type])))
+        with ImplicitBuilder(loop.body) as (first,):
+            start = arith.MuliOp(first, index_constant(row))
+            some = MemRefType(kind.element_type, [most * row])
+            view = memref.ReinterpretCastOp(recorded, [start.result], [], [], [DYNAMIC_INDEX], [most * row], [1], some)
+            left = arith.SubiOp(high, first)
+            rows = arith.IndexCastOp(arith.MinSIOp(left, step), i32)
+            given = [*values[:place], DataOp(view.result).result, rows.result, *values[place + 1 :]]
+            status = CallOp(self.main.sym_name.data, given, [i32]).results[0]
+            CheckOp(arith.MinSIOp(status, arith.ConstantOp.from_int_and_width(0, 32)))
+            scf.YieldOp()
 
     def _buffers(self, given: SSAValue | None) -> list[SSAValue]:
         """The buffer of each tensor: its recorded value, or its place in the workspace."""

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entry, functions, is_kernel, model_name
+from aotc.dialects.aot.contract import entry, functions, is_kernel, model_name, streamed_of
 from aotc.dialects.operations import walk
 from aotc.model.conventions import entry_symbol, operator_symbol, require_identifier
 
@@ -40,7 +40,9 @@ class MangleSymbolsPass(ModulePass):
         for function in functions(op):
             if not function.is_declaration or is_kernel(function):
                 old = function.sym_name.data
-                symbols[old] = entry_symbol(name, "c") if function is main else operator_symbol(name, old)
+                symbols[old] = (
+                    entry_symbol(name, "c", streamed_of(main)) if function is main else operator_symbol(name, old)
+                )
                 function.properties["sym_name"] = StringAttr(symbols[old])
                 if self.export_operators and not function.is_declaration:
                     function.properties.pop("sym_visibility", None)

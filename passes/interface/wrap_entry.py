@@ -15,7 +15,8 @@ func.func @aotc_kws_run_micro(%inputs: !aot.ptr<!aot.ptr<i8>>, %outputs: .., %re
 }
 aot.global @aotc_kws_model_micro : !aot.struct<"AOTCTypedModel"> = [[@aotc_kws_run_micro, 1 : i32, 1 : i32]]
 ```
-Extents that are open and used are those of the DLTensors; without these, of `micro`, they are an error.
+Extents that are open and used, and the number of rows of an input that comes by rows, are those of the DLTensors;
+without these, of `micro`, they are an error.
 A caller's workspace and weights come behind the tensors: further elements of `inputs`, further packed arguments.
 A packed model also gets its metadata as tables, and a table of its packed functions by name. `packed-wrapper` adds the
 packed entry to a model with a typed one.
@@ -88,8 +89,12 @@ def _wrap(
     def status(build: Builder, given: Sequence[SSAValue]) -> SSAValue:
         return build.insert(CallOp(main.sym_name.data, make(build, main, given), [i32])).results[0]
 
-    wrapper = FuncOp(entry_symbol(contract.model_name(module), interface), (kinds, [i32]))
+    wrapper = FuncOp(_symbol(module, main, interface), (kinds, [i32]))
     module.body.block.add_op(_filled(wrapper, names, aot.Convention.of_entry(interface), status))
+
+
+def _symbol(module: ModuleOp, main: FuncOp, interface: str) -> str:
+    return entry_symbol(contract.model_name(module), interface, contract.streamed_of(main))
 
 
 def _filled(
@@ -147,12 +152,20 @@ def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list
                 if following.dimension is None:
                     break
                 used.append(following.dimension)
-            data, extents = unpacker.tensor(next(positions), tensor.shape, DLType.of(tensor.dtype), pointee, used)
+            shape = _shape_of_call(tensor, -1)
+            data, extents = unpacker.tensor(next(positions), shape, DLType.of(tensor.dtype), pointee, used)
             passed.append(data)
         else:
             assert given.align is not None
             passed.append(unpacker.pointer(next(positions), given.align))
     return passed
+
+
+def _shape_of_call(tensor: contract.Tensor, rows: int | None) -> tuple[int, ...]:
+    """The shape of what a call is given: of an input that comes by rows, some."""
+    if tensor.rows is None or rows is None:
+        return tensor.shape
+    return *tensor.shape[: tensor.row_axis], rows, *tensor.shape[tensor.row_axis + 1 :]
 
 
 def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
@@ -171,14 +184,14 @@ def _counts(main: FuncOp) -> list[Attribute]:
 
 def _describe_typed(module: ModuleOp, main: FuncOp, interface: str) -> None:
     name = contract.model_name(module)
-    row = ArrayAttr([SymbolRefAttr(entry_symbol(name, interface)), *_counts(main)])
+    row = ArrayAttr([SymbolRefAttr(_symbol(module, main, interface)), *_counts(main)])
     module.body.block.add_op(aot.GlobalOp(model_symbol(name, interface), aot.StructType("AOTCTypedModel"), [row], None))
 
 
 def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
     """The descriptor, the metadata, and the table of packed functions: entry, operators by name, get_model_metadata."""
     name = contract.model_name(module)
-    run, functions = entry_symbol(name, "packed"), operator_symbol(name, "functions")
+    run, functions = _symbol(module, main, "packed"), operator_symbol(name, "functions")
     metadata, getter = _add_metadata(module, main, run)
     packed = [kernel for kernel in contract.kernels(module) if contract.CONVENTION.get(kernel) is aot.Convention.PACKED]
     operators = [kernel.sym_name.data for kernel in packed if not kernel.is_declaration]
@@ -250,7 +263,7 @@ class _Tables:
             (lanes,) = aot.integers(i16, dtype.lanes)
             (ndim,) = aot.integers(i64, len(tensor.shape))
             names = StringAttr(tensor.name), StringAttr(symbol)
-            yield ArrayAttr([*names, self._shape(tensor.shape), ndim, code, bits, lanes])
+            yield ArrayAttr([*names, self._shape(_shape_of_call(tensor, tensor.rows)), ndim, code, bits, lanes])
 
     def _shape(self, extents: tuple[int, ...]) -> Attribute:
         if not extents:

@@ -194,7 +194,7 @@ class _Entry:
         """Write the new body, and replace the old one."""
         arguments = contract.arguments_of(self.function)
         for each in arguments:
-            each.io = "input"
+            each.io = each.io or "input"
         for arg, new in zip(self.old.args, self.block.args, strict=False):
             new.name_hint = arg.name_hint
             self.buffers[arg] = new

@@ -154,9 +154,9 @@ class EntryBlock:
         return {storage: base + offset for block, offset in placed for storage in block.storages}
 
     def add_tensor(self, argument: SSAValue, io: contract.Io | None, *, inside: bool) -> None:
-        """Add an input or output of the entry, `inside` the workspace or not, or a state."""
+        """Add an input or output of the entry, `inside` the workspace or not, or what is kept there."""
         is_output = io == "output"
-        if io == "state":
+        if io in contract.RETAINED:
             self._add(argument, Role.STATE)
         elif inside:
             self._add(argument, Role.ARENA, from_start=not is_output, to_end=is_output)

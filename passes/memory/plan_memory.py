@@ -26,7 +26,8 @@ A result takes over the buffer of an operand that dies at the call where the ker
 output of the entry may hold intermediates before it is written. `order` is `given`, `least-memory`, or `auto` for the
 better of both. With `io=workspace` inputs and outputs are buffers of the workspace, too, alive from the start and to
 the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. So do states, whatever
-`io` is: `aot.states` says where, and nothing else is ever there. A region of control flow
+`io` is: `aot.states` says where, and nothing else is ever there; `aot.pushed` says it of the number of rows that have
+come of an input. A region of control flow
 is planned by itself, the buffers around it staying where they are; its own ones lie in a part of the workspace that is
 one buffer of the block around, the same for both regions of a conditional. With several `threads` buffers
 that use the same memory have the same middle, where that takes little more. The planner itself is
@@ -148,9 +149,9 @@ def _rewrite_block(block: EntryBlock, base: int, workspace: WorkspaceOp | None, 
 def _move_to_workspace(
     function: FuncOp, entry: EntryBlock, tensors: Mapping[int, contract.Argument], *, inside: bool
 ) -> None:
-    """Remove the states, and where they are `inside` the inputs and outputs, which are in the workspace now, from the
+    """Remove what is kept, and where they are `inside` the inputs and outputs, which are in the workspace now, from the
     signature, but keep their attributes."""
-    moved = {storage: given for storage, given in tensors.items() if inside or given.io == "state"}
+    moved = {storage: given for storage, given in tensors.items() if inside or given.io in contract.RETAINED}
     offsets = entry.offsets(0)
     attributes = contract.arguments_of(function)
     for storage, given in moved.items():
@@ -160,7 +161,8 @@ def _move_to_workspace(
         given.offset = offsets[storage]
     contract.STATES.set(function, [given for given in moved.values() if given.io == "state"] or None)
     if inside:
-        contract.TENSORS.set(function, [given for given in moved.values() if given.io != "state"])
+        contract.TENSORS.set(function, [given for given in moved.values() if given.io not in contract.RETAINED])
+    contract.PUSHED.set(function, next((given.offset for given in moved.values() if given.io == "pushed"), None))
     for storage in reversed(list(moved)):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)

@@ -113,13 +113,13 @@ class _Report:
             nodes = block.nodes(each.storages)
             label = (block.nodes(each.storages[:1]) or ("buffer",))[-1]
             name = _unique(label if given is None else given.name or "buffer", self.taken)
-            is_state = given is not None and given.io == "state"
+            is_retained = given is not None and given.io in contract.RETAINED
             lives = living(each.first, each.last)
             names |= dict.fromkeys(each.storages, name)
             if each.host is None:
                 placed[each] = len(self.buffers)
                 self._place(f"arena {len(self.buffers)}", (numbers[storage] for storage in each.storages))
-                self.buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, *lives, nodes, is_state))
+                self.buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, *lives, nodes, is_retained))
             else:
                 self._place(f"output {len(self.outputs)}", (numbers[storage] for storage in each.storages))
                 output = self.tensors[each.host].name or ""

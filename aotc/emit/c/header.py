@@ -101,7 +101,9 @@ def _model_macros(prefix: str, info: ModelInfo) -> str:
     offset = ", OFFSET from the start of the workspace" if info.io == "workspace" or info.states else ""
     layers = sum(len(roll.layers) for roll in info.plan.rolls)
     rolled = f"\n * For little RAM {layers} layers are computed row by row, which NAME.json lists." if layers else ""
-    return f"/* SIZE and ALIGNMENT are in bytes, LENGTH in elements{offset}.{rolled} */\n" + _defines(prefix, macros)
+    rows = "; at most ROWS of NUM_ROWS come at once" if info.streamed is not None else ""
+    about = f"/* SIZE and ALIGNMENT are in bytes, LENGTH in elements{offset}{rows}.{rolled} */\n"
+    return about + _defines(prefix, macros)
 
 
 def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) -> str:
@@ -123,6 +125,9 @@ def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) ->
         macros["ZERO_POINT"] = str(tensor.zero_point or 0)
     if tensor.layout:
         macros["LAYOUT"] = string_literal(tensor.layout)
+    if tensor.rows is not None:
+        macros |= {"ROWS": str(tensor.rows.most), "NUM_ROWS": str(tensor.rows.count)}
+        macros |= {"ROW_LENGTH": str(elements // tensor.rows.count), "ROW_SIZE": str(tensor.rows.bytes)}
     if tensor.labels:
         shown = (string_literal(each) if isinstance(each, str) else str(each) for each in tensor.labels)
         macros["NUM_LABELS"] = str(len(tensor.labels))
@@ -145,19 +150,28 @@ def _purpose(info: ModelInfo, symbol: str) -> str:
         conventions.reset_symbol(info.name): (
             "/* Gives the states their first values: before the first run, and to begin again. Between runs the\n"
             " * workspace keeps them, each at its OFFSET. Returns 0. */\n"
+            if info.states
+            else "/* Forgets the rows that have come: before the first ones, and to begin again. Returns 0. */\n"
         ),
         **{kernel.symbol: "/* An operator. Returns 0 on success. */\n" for kernel in info.kernels},
-        conventions.entry_symbol(info.name, "packed"): (
+        info.entry("packed"): (
             "/* Runs the model on packed arguments: inputs, outputs, then what the caller supplies.\n"
             " * Returns 0 on success. */\n"
         ),
-        conventions.entry_symbol(info.name, "micro"): (
+        info.entry("micro"): (
             "/* Runs the model: inputs[i] and outputs[i] point to the tensors described above.\n"
             " * Returns 0 on success. */\n"
         ),
     }
     if symbol in purposes:
         return purposes[symbol]
+    if info.streamed is not None:
+        return (
+            f"/* Takes the next rows of {comment_text(info.streamed.name)}, and computes what they allow.\n"
+            " * 0: more rows are to come; 1: the outputs are there, and the next rows are the first of the next run;\n"
+            " * -1: less than 1 row or more than ROWS, -2: more than are to come, and nothing was done.\n"
+            " * All other tensors must be the same from the first rows to the last. */\n"
+        )
     if info.io == "workspace":
         return "/* Runs the model once on the inputs in the workspace and overwrites them. Returns 0 on success. */\n"
     return (

@@ -8,7 +8,6 @@ from string import Template
 from aotc.emit.llvm.modules import optimize, parsed
 from aotc.emit.llvm.syntax import bytes_text
 from aotc.machines.targets import Target
-from aotc.model.conventions import entry_symbol
 from aotc.model.dlpack import HANDLE_CODE, TENSOR_CODE
 from aotc.model.metadata import ModelInfo, TensorInfo
 
@@ -25,7 +24,7 @@ def tvm_ffi_object(info: ModelInfo, target: Target) -> bytes:
         triple=target.triple,
         refused=_constant(refused),
         failed=_constant(f"{info.name} did not do its work"),
-        entry=entry_symbol(info.name, "packed"),
+        entry=info.entry("packed"),
         count=len(takes),
         some=max(1, len(takes)),
         tensors=len(info.tensors),

@@ -17,6 +17,8 @@ means and from which phase on it holds. By who carries them:
 # pyright: reportUnusedImport=false
 from aotc.dialects.aot.contract.arguments import (
     PARAMETERS,
+    PUSHED,
+    RETAINED,
     STATES,
     TENSORS,
     Argument,
@@ -29,6 +31,7 @@ from aotc.dialects.aot.contract.arguments import (
     carried_by_entry,
     has_tensors_in_workspace,
     insert_argument,
+    is_stateful,
     parameters_of,
     results_of,
     set_arguments,
@@ -36,6 +39,7 @@ from aotc.dialects.aot.contract.arguments import (
     set_signature,
     shares_workspace,
     states_of,
+    streamed_of,
     tensors_of,
 )
 from aotc.dialects.aot.contract.functions import (

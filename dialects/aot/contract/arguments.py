@@ -13,9 +13,15 @@ from xdsl.ir import Attribute, BlockArgument
 from aotc.dialects.aot.contract.fields import Field, Mark
 from aotc.dialects.attributes import value_of
 from aotc.errors import CompileError
+from aotc.model.metadata import row_axis
 
-Io: TypeAlias = Literal["input", "output", "state", "workspace", "weights", "resource_handle"]
-"""The role of an argument of the entry; a state is read and written, and leaves the signature in `plan`."""
+Io: TypeAlias = Literal["input", "output", "state", "pushed", "workspace", "weights", "resource_handle"]
+"""The role of an argument of the entry. A state is read and written, and leaves the signature in `plan`; so does
+`pushed`, which says how many rows of an input have come."""
+
+
+RETAINED: Final[Sequence[Io]] = ("state", "pushed")
+"""The roles of arguments that the workspace keeps from one call to the next."""
 
 
 class Argument:
@@ -51,6 +57,8 @@ class Argument:
     keys of the maps that its rows are."""
     layout = Field[str]("aot.layout")
     """Of an input or output, from `import` on: the layout that callers have it in, where the model has another one."""
+    rows = Field[int]("aot.rows")
+    """Of an input that callers hand over by rows, from `import` on: how many at once at most."""
     offset = Field[int]("aot.offset")
     """Of a tensor in the workspace, as every state is, from `plan` on: where it is, in bytes."""
     shape = Field[tuple[int, ...]]("aot.shape")
@@ -95,7 +103,7 @@ class Argument:
         dtype = Argument.dtype.require(self, where)
         shape = Argument.shape.require(self, where)
         more = self.scale, self.zero_point, self.offset, self.counted_axis, self.labels or (), self.layout or ""
-        return Tensor(name, dtype, io, shape, *more)
+        return Tensor(name, dtype, io, shape, *more, rows=self.rows)
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,18 @@ class Tensor:
     """Of an output of class labels: what its elements, or of floats its columns, stand for."""
     layout: str = ""
     """Where callers have another one than the model."""
+    rows: int | None = None
+    """Where callers hand it over by rows: how many at once at most."""
+
+    @property
+    def row_axis(self) -> int:
+        """Along which there are rows."""
+        return row_axis(self.shape)
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are in all."""
+        return self.shape[self.row_axis]
 
 
 @dataclass(frozen=True)
@@ -236,6 +256,21 @@ TENSORS: Final = _Arguments("aot.tensors")
 `offset`."""
 STATES: Final = _Arguments("aot.states")
 """States of the entry, from `plan` on: with `shape` and `offset` in the workspace; absent where there are none."""
+
+
+PUSHED: Final = Field[int]("aot.pushed")
+"""Of an entry, from `plan` on, that is given an input by rows: where in the workspace, in bytes, two integers of 32
+bits are, the number of rows that had come before the call at hand, and with it."""
+
+
+def streamed_of(main: FuncOp) -> str:
+    """The name of the input that callers hand over by rows; empty where there is none."""
+    return next((each.name or "" for each in arguments_of(main) if each.rows is not None), "")
+
+
+def is_stateful(main: FuncOp) -> bool:
+    """Whether the workspace keeps anything from one call to the next, from `plan` on."""
+    return bool(STATES.get(main)) or PUSHED.get(main) is not None
 
 
 def has_tensors_in_workspace(main: FuncOp) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i32
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, region_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
@@ -32,6 +32,10 @@ class RolledOp(AnchorOp):
     results behind those values are scratch buffers: those with rings of the values that later groups and joins read,
     then for each group, in order, partial results of a reduction and the buffers of its anchor. Which rows a group
     reads is known to kernel strategies: who makes the operation gives the types of the buffers.
+
+    With `streamed` the input of that number comes by rows: one call after the other goes on with the next ones, the
+    first of which is at the first row's place. The last input then are two integers: how many rows had come before a
+    call, and with it.
     """
 
     name = "graph.rolled"
@@ -45,6 +49,12 @@ class RolledOp(AnchorOp):
         end = body.block.last_op
         assert isinstance(end, YieldOp)
         return cls(operands=[inputs], result_types=[[*map(tensor_type, end.values), *scratch]], regions=[body])
+
+    @property
+    def streamed(self) -> int | None:
+        """The number of the input that comes by rows."""
+        found = self.attributes.get("streamed")
+        return found.value.data if isinstance(found, IntegerAttr) else None
 
     @property
     def block(self) -> Block:
@@ -70,6 +80,9 @@ class RolledOp(AnchorOp):
             raise ShapeError("the region's arguments must have the types of the inputs")
         if not self.yielded:
             raise ShapeError("the region must yield values")
+        place, counts = self.streamed, self.inputs[-1].type == TensorType(i32, [2])
+        if place is not None and not (counts and 0 <= place < len(self.inputs) - 1):
+            raise ShapeError("what comes by rows must be an input, and the last input say how many have come")
         for op in self.block.ops:
             if not isinstance(op, FusedOp | YieldOp) and not is_view(op) and not is_join(op):
                 raise ShapeError(f"{op.name} is neither a group nor a join or a view")

@@ -97,7 +97,7 @@ class Ring:
     def length(self) -> int:
         """Elements from one row to the next."""
         unit = max(_UNIT // byte_width(element_type_of(self.value)), 1)
-        if any(read.merged for _, read in self.readers):
+        if self.size == 1 or any(read.merged for _, read in self.readers):
             unit = 1  # of what is seen without an axis of rows, nothing lies between them
         return ceil_div(self.size, unit) * unit
 

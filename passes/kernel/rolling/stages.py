@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from aotc.dialects.array_builder import ArrayBuilder
+from aotc.dialects.graph.compound.rolled import RolledOp
 from aotc.dialects.graph.gradual import GradualOp
 from aotc.dialects.graph.interfaces import ShapeError, bytes_of, element_type_of, is_join, shape_of
 from aotc.dialects.graph.shapes import ceil_div
@@ -31,6 +32,9 @@ from aotc.passes.kernel.strategy import strategy_of
 
 ROLL = "roll"
 """The attribute of a group, or a join: the number of the kernel that computes it row by row with others."""
+
+STREAMED = "streamed"
+"""The attribute of a group that goes on with the rows of an input that comes by rows: one kernel computes them all."""
 
 _NARROW = 6
 """The least rows of a step where each is a single position."""
@@ -104,14 +108,21 @@ class Stage:
 class Rolling:
     """How groups and joins in a row are computed together."""
 
-    def __init__(self, ops: Iterable[Operation] = ()) -> None:
-        """`ops` are the operations of a block, in order; views among them take no part. Raises ShapeError."""
+    def __init__(self, ops: Iterable[Operation] = (), *, streamed: bool = False) -> None:
+        """`ops` are the operations of a block, in order; views among them take no part. Where they are `streamed`, go
+        on with the rows of an input, a step takes one of these at most. Raises ShapeError."""
+        self.streamed = streamed
         self.stages: list[Stage] = []
         self._made: dict[SSAValue, int] = {}
         """The stages that compute values."""
         for op in ops:
             if isinstance(op, FusedOp) or is_join(op):
                 self.add(op, GroupRows.choices(op))
+
+    @staticmethod
+    def of(op: RolledOp) -> Rolling:
+        """How the groups and joins of a kernel are computed. Raises ShapeError."""
+        return Rolling(op.block.ops, streamed=op.streamed is not None)
 
     def add(self, op: Operation, choices: Sequence[GroupRows]) -> None:
         """One more group, or join, behind the others, by the first choice that goes with them; raises ShapeError, which
@@ -170,7 +181,7 @@ class Rolling:
     @property
     def at_once(self) -> int:
         """How many rows each step takes of the most: one; or some that are computed at once, where they are narrow."""
-        if not all(stage.is_narrow for stage in self.stages):
+        if self.streamed or not all(stage.is_narrow for stage in self.stages):
             return 1
         unit = math.lcm(*(stage.at_once for stage in self.stages))
         return ceil_div(_NARROW, unit) * unit

@@ -3,6 +3,9 @@
 A group has the loop nest that it has alone, for one row. It reads rows of others where they are in a ring: a buffer of
 as many rows as any step needs, of which the first ones are those that are read again; after each step these are moved
 to the front, so that rows which a window sees are neighbours.
+
+Where an input comes by rows, a call goes on with the steps for which rows have come, and with all that are left where
+these are the last ones. What it needs to know of those before follows from their number.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +16,7 @@ from xdsl.ir import OpResult, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import WORD
-from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.rolled import RolledOp
 from aotc.dialects.graph.gradual import GradualOp
@@ -21,6 +24,7 @@ from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.structure import FusedOp
+from aotc.model.metadata import row_axis
 from aotc.passes.kernel.builders.expressions import Expressions
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
@@ -60,7 +64,7 @@ class _RolledKernel:
         """How the groups keep pace; raises PassFailedException where they cannot, or buffers are too small."""
         op = self.nest.op
         try:
-            rolling = Rolling(op.block.ops)
+            rolling = Rolling.of(op)
             needed = rolling.scratch()
         except ShapeError as error:
             raise PassFailedException(f"{op.name}: {error}") from error
@@ -88,7 +92,6 @@ class _RolledKernel:
         ring."""
         b, rolling = self.nest.b, self.rolling
         stages, rings = rolling.stages, self.buffers.rings
-        start = [b.index(0)] * (len(stages) + len(rings))
         reductions = [(number, op) for number, stage in enumerate(stages) if (op := stage.reduction) is not None]
 
         def step(at: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -109,11 +112,50 @@ class _RolledKernel:
                     self._move(number, ring, firsts[number], after[number], now[ring.stage])
             return [*now, *after]
 
-        for number, op in reductions:
-            self._begin(number, op)
-        b.loop(0, rolling.pace.steps, 1, start, step)
-        for number, op in reductions:
-            self._end(number, op)
+        def begin() -> None:
+            for number, op in reductions:
+                self._begin(number, op)
+
+        def end() -> None:
+            for number, op in reductions:
+                self._end(number, op)
+
+        if self.streamed is None:
+            begin()
+            b.loop(0, rolling.pace.steps, 1, [b.index(0)] * (len(stages) + len(rings)), step)
+            end()
+            return
+        total, came, with_these = self._source.rows, self._count(0), self._count(1)
+        first = b.select(b.compare("gt", came, 0), self._steps_for(came), 0)
+        last = b.select(b.compare("lt", with_these, total), self._steps_for(with_these), rolling.pace.steps)
+        made = [self._computed(number, first) for number in range(len(stages))]
+        if reductions:
+            b.only_when(b.compare("eq", came, 0), begin)
+        b.loop(first, last, 1, [*made, *(self._first_needed(ring, made) for ring in rings)], step)
+        if reductions:
+            b.only_when(b.compare("eq", with_these, total), end)
+
+    @cached_property
+    def streamed(self) -> SSAValue | None:
+        """The input that comes by rows, as the region has it."""
+        place = self.nest.op.streamed
+        return None if place is None else self.nest.op.block.args[place]
+
+    @cached_property
+    def _source(self) -> Stage:
+        """The stage that reads the input that comes by rows."""
+        return next(stage for stage in self.rolling.stages if self.streamed in stage.op.operands)
+
+    def _steps_for(self, rows: Scalar) -> Scalar:
+        """The steps for which so many rows of the input that comes by rows do, some but not all: each takes one at
+        most."""
+        advance = self.rolling.pace.advances[self.rolling.stages.index(self._source)]
+        return (rows * advance.unit + (advance.unit - 1 - advance.start)) / advance.slope
+
+    def _count(self, place: int) -> Scalar:
+        """How many rows have come, before the call or with it."""
+        b = self.nest.b
+        return b.convert(self.nest.reads[len(self.nest.op.inputs) - 1]([b.index(place)]), INDEX)
 
     def _computed(self, number: int, step: Scalar) -> Scalar:
         """How many rows of a stage are computed after a step."""
@@ -337,10 +379,16 @@ class _RolledKernel:
         """A reader of an operand of a group."""
         root, _ = row_view(value, 0)
         if root not in self.numbers:
-            return self.nest.reads[list[SSAValue](self.nest.op.block.args).index(value)]
+            read = self.nest.reads[list[SSAValue](self.nest.op.block.args).index(value)]
+            return self._of_these(value, read) if value is self.streamed else read
         buffer, slot = self._slot(root, value, firsts)
         read = self._memory(buffer)
         return lambda index: read([slot(index)])
+
+    def _of_these(self, value: SSAValue, read: Reader) -> Reader:
+        """A reader of what comes by rows: of those of this call."""
+        axis, came = row_axis(shape_of(value)), self._count(0)
+        return lambda index: read([*index[:axis], index[axis] - came, *index[axis + 1 :]])
 
     def _writer(self, result: OpResult, firsts: Sequence[Scalar]) -> Writer:
         """A writer of a result of a group, which may be one of the kernel, have a ring, or both."""

@@ -1,0 +1,193 @@
+"""Have layers that read an input which comes by rows computed row by row, so that there is never all of it in memory.
+
+Where one group reads it, one row for one of its results, its rows are read where the caller has them; else they are
+copied, one after the other, so that those that are read again are there in a ring. What is computed of rows without an
+anchor, as by quantisation, is as large as the input: so the groups up to the first ones with anchors, and all between
+them, go on together (`streamed`), in a row of the block. Without a budget of RAM these alone `roll`.
+
+Before:
+```mlir
+func.func @main(%x: tensor<1x48x48x3xi8> {aot.name = "x", aot.rows = 4}, ..) {
+  %0 = graph.fused (%a = %x : ..) -> (tensor<1x1x24x24x8xi8>) {..}
+```
+After `stream-rows{alone=true}`:
+```mlir
+func.func @main(%x: tensor<1x48x48x3xi8> {aot.name = "x", aot.rows = 4}, ..) {
+  %0 = graph.reshape %x {shape = array<i64: 48, 144>} : (tensor<1x48x48x3xi8>) -> tensor<48x144xi8>
+  %1 = graph.fused (%b = %0 : tensor<48x144xi8>) -> (tensor<48x144xi8>) attributes {roll = 0 : i64, streamed} {
+    %2 = graph.copy %b : (tensor<48x144xi8>) -> tensor<48x144xi8>
+    graph.yield %2 : tensor<48x144xi8>
+  }
+  %3 = graph.reshape %1 {shape = array<i64: 1, 48, 48, 3>} : (tensor<48x144xi8>) -> tensor<1x48x48x3xi8>
+  %4 = graph.fused (%a = %3 : ..) -> (tensor<1x1x24x24x8xi8>) attributes {roll = 0 : i64, streamed} {..}
+```
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from aotc.dialects.aot.contract import Argument, arguments_of, entries
+from aotc.dialects.axis_reads import AxisReads
+from aotc.dialects.graph.interfaces import ShapeError, is_join, is_kernel, is_view, shape_of, viewed_whole
+from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp
+from aotc.errors import CompileError
+from aotc.model.locations import node_names
+from aotc.model.metadata import row_axis
+from aotc.passes.fuse.groups import make_group
+from aotc.passes.kernel.rolling.group_rows import GroupRows, anchor_of, row_view
+from aotc.passes.kernel.rolling.stages import ROLL, STREAMED, Rolling
+
+
+@dataclass(frozen=True)
+class StreamRowsPass(ModulePass):
+    name = "stream-rows"
+
+    alone: bool = False
+    """Let the groups roll, and no others."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in entries(op):
+            for value, given in zip(entry.args, arguments_of(entry), strict=True):
+                if given.rows is not None:
+                    _Stream(entry.body.block, value, given).mark(alone=self.alone)
+
+
+class _Stream:
+    """An input that comes by rows, and the groups that read it."""
+
+    def __init__(self, block: Block, value: BlockArgument, given: Argument) -> None:
+        self.block, self.value, self.name, self.most = block, value, given.name, given.rows
+        self.axis = row_axis(shape_of(value))
+
+    def mark(self, *, alone: bool) -> None:
+        """Say of the groups that they go on with the rows. Raises CompileError where one of them cannot."""
+        for op in list(self.block.ops):
+            if is_kernel(op) and not is_join(op) and any(result.first_use is not None for result in op.results):
+                make_group([op], [result for result in op.results if result.first_use is not None])
+        if not self._is_read_in_place():
+            self._copy()
+        groups = self._groups()
+        self._require_rows(groups)
+        self._put_in_a_row(groups)
+        for group in groups:
+            group.attributes[STREAMED] = UnitAttr()
+            if alone:
+                group.attributes[ROLL] = IntegerAttr(0, i64)
+
+    def _is_read_in_place(self) -> bool:
+        """Whether one group reads the input, one row for one of its results."""
+        readers = list(_readers(self.value))
+        if len(readers) != 1 or not isinstance(group := readers[0], FusedOp):
+            return False
+        try:
+            rows = GroupRows.choices(group)[0]
+        except ShapeError:
+            return False
+        if rows.count != shape_of(self.value)[self.axis]:
+            return False
+        for value, ways in zip(group.inputs, rows.reads, strict=True):
+            if viewed_whole(value) is self.value and any(
+                way is None or way != AxisReads(way.axis) or row_view(value, way.axis)[1] != AxisReads(self.axis)
+                for way in ways
+            ):
+                return False
+        return True
+
+    def _copy(self) -> None:
+        """Let all that read the input read copies of its rows."""
+        shape = shape_of(self.value)
+        uses = list(self.value.uses)
+        flat = ReshapeOp.get(self.value, shape=[shape[self.axis], math.prod(shape[self.axis + 1 :])])
+        copy = CopyOp.get(flat.results[0])
+        whole = ReshapeOp.get(copy.results[0], shape=shape)
+        Rewriter.insert_op([flat, copy, whole], InsertPoint.at_start(self.block))
+        for use in uses:
+            use.operation.operands[use.index] = whole.results[0]
+        make_group([copy], [copy.results[0]])
+
+    def _groups(self) -> list[FusedOp]:
+        """The groups that go on with the rows, in order."""
+        found, pending = dict[Operation, None](), list(_readers(self.value))
+        while pending:
+            op = pending.pop()
+            if op in found:
+                continue
+            if not isinstance(op, FusedOp):
+                raise self._error(op, f"{op.name} takes all of them at once")
+            found[op] = None
+            if anchor_of(op) is None:
+                pending += [reader for result in op.results for reader in _readers(result) if reader is not self._end]
+        # all that is between two of them
+        behind, between = set(found), set(found)
+        ops = list(self.block.ops)
+        for op in ops:
+            if any(isinstance(owner := value.owner, Operation) and owner in behind for value in op.operands):
+                behind.add(op)
+        for op in reversed(ops):
+            if op in behind and any(use.operation in between for result in op.results for use in result.uses):
+                between.add(op)
+        kernels = [op for op in ops if op in between and not is_view(op) and not isinstance(op, ConstantOp)]
+        if (other := next((op for op in kernels if not isinstance(op, FusedOp)), None)) is not None:
+            raise self._error(other, f"{other.name} takes all of them at once")
+        return [op for op in kernels if isinstance(op, FusedOp)]
+
+    @property
+    def _end(self) -> Operation | None:
+        return self.block.last_op
+
+    def _require_rows(self, groups: list[FusedOp]) -> None:
+        rolling = Rolling(streamed=True)
+        for group in groups:
+            try:
+                rolling.add(group, GroupRows.choices(group))
+            except ShapeError as error:
+                raise self._error(group, str(error)) from error
+            if not rolling.stages[-1].reads and group is not groups[0]:
+                raise self._error(group, "a group reads it otherwise than by its rows")
+
+    def _put_in_a_row(self, groups: list[FusedOp]) -> None:
+        """Put what is between the groups, and is none of them, in front of them or behind them."""
+        ops = list(self.block.ops)
+        first, last = ops.index(groups[0]), ops.index(groups[-1])
+        behind = set[Operation](groups)
+        later: list[Operation] = []
+        for op in ops[first : last + 1]:
+            if op in groups:
+                continue
+            needs = any(value.owner in behind for value in op.operands)
+            if needs and any(use.operation in behind or use.operation in groups for r in op.results for use in r.uses):
+                behind.add(op)  # a view between two of them
+            elif needs:
+                behind.add(op)
+                later.append(op)
+            else:
+                op.detach()
+                self.block.insert_op_before(op, groups[0])
+        for op in reversed(later):
+            op.detach()
+            self.block.insert_op_after(op, groups[-1])
+
+    def _error(self, op: Operation, why: str) -> CompileError:
+        fix = ""
+        if op.name in ("graph.transpose",) or any(each.name == "graph.transpose" for each in op.walk()):
+            fix = f"give it as kernels read it, perhaps with --input-layout {self.name}=nhwc"
+        what = f"--stream {self.name}={self.most}: layers that read it cannot be computed row by row"
+        return CompileError("not-by-rows", what, why, fix, node=", ".join(node_names(op.location)))
+
+
+def _readers(value: SSAValue) -> Iterator[Operation]:
+    """All that reads a value, or views of it as a whole."""
+    users: Iterable[Operation] = dict.fromkeys(use.operation for use in value.uses)
+    for op in users:
+        if is_view(op) and viewed_whole(op.results[0]) is viewed_whole(value):
+            yield from _readers(op.results[0])
+        else:
+            yield op

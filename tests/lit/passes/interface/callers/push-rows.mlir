@@ -1,0 +1,66 @@
+// RUN: aotc-opt %s --split-input-file -p push-rows | filecheck %s
+
+// What is in front of the call that reads rows is done with the first ones, what is behind it with the last ones.
+
+// CHECK-LABEL: func.func @aotc_m_push_x(
+// CHECK-SAME:    %x: !aot.ptr<i8>
+// CHECK-SAME:    %rows: i32 {aot.dim = 1 : i64}, %y: !aot.ptr<i8>
+// CHECK:         %pushed = memref.view
+// CHECK:         [[CAME:%.*]] = memref.load %pushed
+// CHECK:         [[STOP:%.*]] = arith.addi [[CAME]], %rows : i32
+// CHECK:         arith.cmpi uge
+// CHECK:         arith.cmpi sgt, [[STOP]]
+// CHECK:         aot.check
+// CHECK:         memref.store [[STOP]], %pushed
+// CHECK:         [[FIRST:%.*]] = arith.cmpi eq, [[CAME]]
+// CHECK:         scf.if [[FIRST]] {
+// CHECK-NEXT:      func.call @before
+// CHECK-NEXT:      aot.check
+// CHECK-NEXT:    }
+// CHECK:         func.call @rows
+// CHECK-NEXT:    aot.check
+// CHECK:         [[LAST:%.*]] = arith.cmpi eq, [[STOP]]
+// CHECK:         scf.if [[LAST]] {
+// CHECK-NEXT:      func.call @behind
+// CHECK-NEXT:      aot.check
+// CHECK-NEXT:    }
+// CHECK:         [[NEXT:%.*]] = arith.select [[LAST]], {{%.*}}, [[STOP]] : i32
+// CHECK:         memref.store [[NEXT]], %pushed
+// CHECK:         [[STATUS:%.*]] = arith.extui [[LAST]] : i1 to i32
+// CHECK:         func.return [[STATUS]] : i32
+builtin.module {
+  func.func private @before(!aot.ptr<i8>) -> i32
+  func.func private @rows(!aot.ptr<i8>, !aot.ptr<i32>, !aot.ptr<i8>) -> i32
+  func.func private @behind(!aot.ptr<i8>, !aot.ptr<i8>) -> i32
+  func.func @aotc_m_push_x(%x: !aot.ptr<i8> {aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.rows = 4 : i64, aot.shape = array<i64: 1, 10, 8>}, %y: !aot.ptr<i8> {aot.name = "y", aot.dtype = "int8", aot.io = "output", aot.shape = array<i64: 8>}) -> i32 attributes {aot.entry, aot.pushed = 64 : i64} {
+    %ok = arith.constant 0 : i32
+    %ws = aot.workspace : memref<128xi8>
+    %a = arith.constant 0 : index
+    %buffer = memref.view %ws[%a][] : memref<128xi8> to memref<8xi8>
+    %data = aot.data %buffer : memref<8xi8> to !aot.ptr<i8>
+    %0 = func.call @before(%data) : (!aot.ptr<i8>) -> i32
+    aot.check %0
+    %p = arith.constant 64 : index
+    %pushed = memref.view %ws[%p][] : memref<128xi8> to memref<2xi32>
+    %count = aot.data %pushed : memref<2xi32> to !aot.ptr<i32>
+    %1 = func.call @rows(%x, %count, %data) : (!aot.ptr<i8>, !aot.ptr<i32>, !aot.ptr<i8>) -> i32
+    aot.check %1
+    %2 = func.call @behind(%data, %y) : (!aot.ptr<i8>, !aot.ptr<i8>) -> i32
+    aot.check %2
+    func.return %ok : i32
+  }
+}
+
+// -----
+
+// Other entries stay as they are.
+
+// CHECK-LABEL: func.func @aotc_m_run(
+// CHECK-NEXT:    [[OK:%.*]] = arith.constant 0 : i32
+// CHECK-NEXT:    func.return [[OK]] : i32
+builtin.module {
+  func.func @aotc_m_run(%x: !aot.ptr<i8> {aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.shape = array<i64: 1, 10, 8>}) -> i32 attributes {aot.entry} {
+    %ok = arith.constant 0 : i32
+    func.return %ok : i32
+  }
+}
