@@ -19,13 +19,19 @@ from aotc.model.files import write_files
 from aotc.passes.memory.planner.placement import Buffer, Placement, place, search
 
 _COLUMNS = ("id", "lower", "upper", "size")
+_STATES = 1 << 15
+"""How many states of the skyline are looked at for a capacity."""
 
 
 def solve_command(arguments: argparse.Namespace) -> int:
     """`aotc plan FILE.csv`. Raises UsageError, BudgetError."""
     path = Path(arguments.model)
     buffers = read_instance(path)
-    found = search(buffers, place(buffers, alignment=1))
+    found = place(buffers, alignment=1)
+    if arguments.capacity is None:
+        found = search(buffers, found)
+    elif found.peak > arguments.capacity:
+        found = search(buffers, found, _STATES, enough=arguments.capacity)
     if arguments.capacity is not None and found.peak > arguments.capacity:
         what = f"{path.name} needs {found.peak:,} bytes, --capacity allows {arguments.capacity:,}"
         known = "no offsets need less" if found.optimal else f"none need less than {found.lower_bound:,}"

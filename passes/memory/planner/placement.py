@@ -291,12 +291,15 @@ SIZES = 4
 """The most sizes that it tries beside the lower bound."""
 
 
-def search(buffers: Sequence[Buffer], placement: Placement, states: int = STATES, sizes: int = SIZES) -> Placement:
+def search(
+    buffers: Sequence[Buffer], placement: Placement, states: int = STATES, sizes: int = SIZES, enough: int = 0
+) -> Placement:
     """The smallest placement that fits the lower bound, or a size between that and a given one: the exact search of
-    `skyline`, within so many `states` each; else the given one."""
+    `skyline`, within so many `states` each; else the given one. A size that is `enough` is the first one to be tried,
+    and nothing smaller is looked for."""
     problem, best, alignment = Problem(buffers, placement.alignment), placement, placement.alignment
     boxes = _boxes(problem)
-    low = high = -(-placement.lower_bound // alignment)  # in units of the alignment, as all sizes are
+    low = high = -(-max(placement.lower_bound, enough) // alignment)  # in units of the alignment, as all sizes are
     for _ in range(1 + sizes):
         if low * alignment >= best.peak:
             break

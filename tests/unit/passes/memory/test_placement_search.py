@@ -29,6 +29,7 @@ def test_a_search_closes_a_gap() -> None:
     found = search(rows, placement)
     assert (placement.peak, found.peak, found.lower_bound) == (21, 20, 20) and found == search(rows, placement)
     assert search(rows, placement, states=0) == placement and search(rows, found) == found
+    assert search(rows, placement, enough=21) == placement and search(rows, placement, enough=20) == found
 
 
 def test_a_search_is_never_worse() -> None:
