@@ -21,9 +21,9 @@ After:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import islice
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
@@ -57,6 +57,9 @@ from aotc.passes.kernel.rolling.trails import trail
 
 _ALIGNMENT = 16
 """Buffers begin at multiples of this many bytes."""
+_MORE = (6, 6, 12, None)
+"""How many kernels more are tried in a row, one time after the other: what is found with few says what many may
+take."""
 _PER_ROW = 40
 """Instructions of a row of a group beside those of its elements."""
 _PER_STEP = 20
@@ -127,9 +130,10 @@ class _Program:
 
     def cuts(self, ram: int) -> list[_Part]:
         """The kernels that are computed together, in order."""
-        allowed = max(ram, self._least_peak())
+        parts = self._parts(ram)
+        allowed = max(ram, self._least_peak(parts))
         best: list[tuple[float, _Part | None]] = [(0, None), *((float("inf"), None) for _ in self.kernels)]
-        for part in self._parts:
+        for part in parts:
             if part.peak <= allowed and (cost := best[part.start][0] + part.cost) < best[part.stop][0]:
                 best[part.stop] = cost, part
         found: list[_Part] = []
@@ -139,34 +143,42 @@ class _Program:
             _, part = best[part.start]
         return found[::-1]
 
-    def _least_peak(self) -> int:
-        """The least peak of all cuts."""
+    def _least_peak(self, parts: Iterable[_Part]) -> int:
+        """The least peak of all cuts into some parts, which are in order of what follows them."""
         peaks = [0, *(2**62 for _ in self.kernels)]
-        for part in self._parts:
+        for part in parts:
             peaks[part.stop] = min(peaks[part.stop], max(peaks[part.start], part.peak))
         return peaks[-1]
 
-    @cached_property
-    def _parts(self) -> list[_Part]:
-        """Each kernel alone, and those in a row that can be computed together, in order of what follows them."""
-        found = [self._alone(number) for number in range(len(self.kernels))]
-        most = max((part.peak for part in found), default=0)
-        for start in range(len(self.kernels)):
-            rolling = Rolling(streamed=start <= min(self._streamed, default=-1))
-            for stop in range(start + 1, len(self.kernels) + 1):
-                try:
-                    rolling.add(self.kernels[stop - 1], self._rows[stop - 1])
-                except ShapeError:
-                    break
-                rings = rolling.rings()
-                size = sum(map(_aligned, Buffers.of(rings).bytes))
-                size += sum(_aligned(type_bytes(each)) for stage in rolling.stages for each in stage.scratch)
-                if size > most:
-                    break
-                size += self._whole(start, stop) - self._trailing(start, stop, rolling)
-                found.append(_Part(start, stop, size, _cost(rolling, rings), rolls=True))
-        found = [part for part in found if self._goes_on(part)]
-        return sorted(found, key=lambda part: part.stop)
+    def _parts(self, ram: int) -> list[_Part]:
+        """Each kernel alone, and those in a row that can be computed together, in order of what follows them; without
+        those that nothing is gained by, where there are `ram` bytes for buffers."""
+        found = [part for number in range(len(self.kernels)) if self._goes_on(part := self._alone(number))]
+        rolls = [self._rolls(start) for start in range(len(self.kernels))]
+
+        for more in _MORE:
+            most = max(ram, self._least_peak(found))  # rings of more are in no cut that is chosen
+            for each in rolls:
+                for rings, part in islice(each, more):
+                    if rings > most:
+                        break
+                    found += [part] if self._goes_on(part) else []
+            found.sort(key=lambda part: part.stop)
+        return found
+
+    def _rolls(self, start: int) -> Iterator[tuple[int, _Part]]:
+        """Kernels from one on that can be computed together, one more at a time, and the bytes of their rings."""
+        rolling = Rolling(streamed=start <= min(self._streamed, default=-1))
+        for stop in range(start + 1, len(self.kernels) + 1):
+            try:
+                rolling.add(self.kernels[stop - 1], self._rows[stop - 1])
+            except ShapeError:
+                return
+            rings = rolling.rings()
+            size = sum(map(_aligned, Buffers.of(rings).bytes))
+            size += sum(_aligned(type_bytes(each)) for stage in rolling.stages for each in stage.scratch)
+            peak = size + self._whole(start, stop) - self._trailing(start, stop, rolling)
+            yield size, _Part(start, stop, peak, _cost(rolling, rings), rolls=True)
 
     def _goes_on(self, part: _Part) -> bool:
         """Whether all groups that go on with the rows of an input are among kernels that roll, or none."""

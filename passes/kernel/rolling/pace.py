@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -114,12 +114,7 @@ class Pace:
 
     def _least(self, reader: int, reads: AxisReads, task: int, ahead: Fraction) -> Fraction:
         """How far ahead a task must be that is read by one that is so far `ahead`."""
-        rate, own = self._rates[reader], self._rates[task]
-        found: list[Fraction] = []
-        for rows in {1, self._tasks[reader].rows}:  # what is needed grows steadily in between
-            step = rows / rate - ahead
-            found.append(Fraction(rows * reads.stride + reads.lead, reads.per) / own - step)
-        return _ceil(max(found))
+        return _ceil(_needed(self._tasks[reader].rows, reads, self._rates[reader], self._rates[task]) + ahead)
 
     def _behind(self, wanted: int) -> dict[int, Fraction]:
         """How far ahead all must be that a task depends on, which is not ahead."""
@@ -165,6 +160,13 @@ class Pace:
     def _bytes(self, number: int) -> Fraction:
         """Bytes that a task adds to memory in a step."""
         return self._tasks[number].size * self._rates[number] / self._tasks[number].rows
+
+
+@lru_cache(maxsize=4096)
+def _needed(rows: int, reads: AxisReads, rate: Fraction, own: Fraction) -> Fraction:
+    """How much further ahead a task must be whose rate is `own` than one that computes `rows` of it at a `rate`."""
+    both = {1, rows}  # what is needed grows steadily in between
+    return max(Fraction(each * reads.stride + reads.lead, reads.per) / own - each / rate for each in both)
 
 
 def _ceil(steps: Fraction) -> Fraction:

@@ -69,6 +69,20 @@ def test_budget_is_met_at_the_least_cost(tmp_path: Path) -> None:
         aotc.compile_to(model, tmp_path, target=SCALAR, ram=least.ram_bytes - 1, name="m")
 
 
+def test_few_layers_say_what_many_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same cut as where all layers in a row are tried, with few more at a time than the network has."""
+    g = Network(1, quantized=True)
+    x = g.real("x")
+    for _ in range(4):
+        x = g.residual(g.same(x, 4, 3))
+    model, found = g.model(x), list[Any]()
+    for more in ((None,), (2, 2, None)):
+        monkeypatch.setattr("aotc.passes.fuse.choose_rolls._MORE", more)
+        options = CompileOptions.of(target=SCALAR, ram="min", stop_after="plan")
+        found.append(str(lower(model, options).module.attributes["aot.plan"]))
+    assert found[0] == found[1]
+
+
 REDUCTIONS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
     "GlobalAveragePool": ({}, (16, 1, 1)),
     "MaxPool": ({"kernel_shape": [5, 7], "dilations": [2, 1], "pads": [1, 0, 0, 0], "strides": [24, 1]}, (16, 1, 1)),
