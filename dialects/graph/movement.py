@@ -20,7 +20,7 @@ from aotc.dialects.axis_reads import AxisReads
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis, same_axis
+from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.properties import bool_prop, int_prop, opt_bool_prop
 
@@ -56,8 +56,16 @@ class ReshapeOp(MovementOp):
         return 0
 
     def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
-        own = same_axis(shape_of(self.x), self.ints("shape"), axis)
-        return None if own is None else {0: AxisReads(own)}
+        source, target = shape_of(self.x), self.ints("shape")
+        before, extent = math.prod(target[:axis]), target[axis]
+        for own, each in enumerate(source):
+            if math.prod(source[:own]) != before or each == 1 < extent:
+                continue
+            if extent % each == 0:  # several positions for each of the operand
+                return {0: AxisReads(own, 1, extent // each)}
+            if each % extent == 0:
+                return {0: AxisReads(own, each // extent, high=each // extent - 1)}
+        return None
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))

@@ -44,7 +44,7 @@ from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.dialects.graph.structure import FusedOp, YieldOp
 from aotc.model.locations import fuse_locations
 from aotc.passes.fuse.groups import in_order, sort_operations
-from aotc.passes.kernel.rolling.group_rows import anchor_of, row_view
+from aotc.passes.kernel.rolling.group_rows import RowView, anchor_of
 from aotc.passes.kernel.rolling.rings import Buffers
 from aotc.passes.kernel.rolling.stages import ROLL, STREAMED, Rolling
 
@@ -75,7 +75,7 @@ def _roll(groups: Sequence[Operation]) -> RolledOp:
     def enter(value: SSAValue) -> None:
         if value in inside:
             return
-        if row_view(value, 0)[0] in results:
+        if RowView.of(value, 0).root in results:
             view = value.owner
             assert isinstance(view, Operation)
             enter(view.operands[0])

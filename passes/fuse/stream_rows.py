@@ -42,7 +42,7 @@ from aotc.errors import CompileError
 from aotc.model.locations import node_names
 from aotc.model.metadata import row_axis
 from aotc.passes.fuse.groups import make_group
-from aotc.passes.kernel.rolling.group_rows import GroupRows, anchor_of, row_view
+from aotc.passes.kernel.rolling.group_rows import GroupRows, RowView, anchor_of
 from aotc.passes.kernel.rolling.stages import ROLL, STREAMED, Rolling
 
 
@@ -95,7 +95,7 @@ class _Stream:
             return False
         for value, ways in zip(group.inputs, rows.reads, strict=True):
             if viewed_whole(value) is self.value and any(
-                way is None or way != AxisReads(way.axis) or row_view(value, way.axis)[1] != AxisReads(self.axis)
+                way is None or way != AxisReads(way.axis) or RowView.of(value, way.axis).reads != AxisReads(self.axis)
                 for way in ways
             ):
                 return False

@@ -54,21 +54,34 @@ def gradual_anchor(group: FusedOp) -> GradualOp | None:
     return None if slices is None else anchor
 
 
-def row_view(value: SSAValue, axis: int, unit: int = 1) -> tuple[SSAValue, AxisReads | None]:
-    """The value that `value` is a view of, or a view of one of its views, and which of its rows are those of `value`
-    along `axis`, each of so many neighbours; None: they are none, or parts of some."""
-    if unit > 1:
-        root, shape = viewed_whole(value), shape_of(value)
-        apart = [*shape[:axis], shape[axis] // unit, unit, *shape[axis + 1 :]]
-        own = same_axis(shape_of(root), apart, axis)
-        return root, None if own is None or math.prod(shape[:axis]) > 1 else AxisReads(own)
-    root, reads = value, AxisReads(axis)
-    while isinstance(root, OpResult) and isinstance(op := root.op, GraphOp) and is_view(op):
-        own = None if reads is None else op.reads_along(reads.axis)
-        reads = None if reads is None or own is None or 0 not in own else reads.through(own[0])
-        root = op.operands[0]
-    whole = reads is not None and _row_size(root, reads.axis) == _row_size(value, axis)
-    return root, reads if whole else None
+@dataclass(frozen=True)
+class RowView:
+    """The rows of another value that rows of a value are."""
+
+    root: SSAValue
+    """The value that it is a view of, or a view of one of its views."""
+    reads: AxisReads | None
+    """Which rows; None: they are none, or parts of some."""
+    merged: bool = False
+    """Whether the value has no axis of these rows, but all elements in their order."""
+
+    @staticmethod
+    def of(value: SSAValue, axis: int, unit: int = 1) -> RowView:
+        """That of rows along an axis, each of so many neighbours."""
+        if unit > 1:
+            root, shape = viewed_whole(value), shape_of(value)
+            apart = [*shape[:axis], shape[axis] // unit, unit, *shape[axis + 1 :]]
+            own = same_axis(shape_of(root), apart, axis)
+            return RowView(root, None if own is None or math.prod(shape[:axis]) > 1 else AxisReads(own), True)
+        root, reads = value, AxisReads(axis)
+        while isinstance(root, OpResult) and isinstance(op := root.op, GraphOp) and is_view(op):
+            own = None if reads is None else op.reads_along(reads.axis)
+            reads = None if reads is None or own is None or 0 not in own else reads.through(own[0])
+            root = op.operands[0]
+        if reads is None or _row_size(root, reads.axis) == _row_size(value, axis):
+            return RowView(root, reads)
+        outermost = math.prod(shape_of(root)[: reads.axis]) * math.prod(shape_of(value)[:axis]) == 1
+        return RowView(root, reads if outermost and viewed_whole(value) is root else None, True)
 
 
 def _row_size(value: SSAValue, axis: int) -> int:

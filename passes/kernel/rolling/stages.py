@@ -20,11 +20,11 @@ from aotc.dialects.graph.structure import FusedOp
 from aotc.passes.kernel.builders.expressions import Permuted
 from aotc.passes.kernel.rolling.group_rows import (
     GroupRows,
+    RowView,
     anchor_of,
     gradual_anchor,
     inner_scratch,
     part_places,
-    row_view,
 )
 from aotc.passes.kernel.rolling.pace import Link, Pace, Task
 from aotc.passes.kernel.rolling.rings import Buffers, Place, Read, Ring
@@ -95,7 +95,7 @@ class Stage:
         """The values of `others` by what they are views of."""
         found: dict[SSAValue, list[tuple[SSAValue, Read | None]]] = {}
         for value, read in self.others:
-            found.setdefault(row_view(value, 0)[0], []).append((value, read))
+            found.setdefault(RowView.of(value, 0).root, []).append((value, read))
         return found
 
     @cached_property
@@ -146,7 +146,8 @@ class Rolling:
         reads, others = dict[Read, None](), list[tuple[SSAValue, Read | None]]()
         for value, ways in zip(op.operands, rows.reads, strict=True):
             for way in ways:
-                root, own = row_view(value, 0) if way is None else row_view(value, way.axis, way.unit)
+                view = RowView.of(value, 0) if way is None else RowView.of(value, way.axis, way.unit)
+                root, own = view.root, view.reads
                 if root not in self._made:
                     extent = 0 if way is None else shape_of(value)[way.axis] // way.unit
                     others.append((value, None if way is None else Read(value, way, extent, rows.count)))
@@ -156,7 +157,7 @@ class Rolling:
                     raise ShapeError(f"a group reads what has no rows before its end, {root.type}")
                 if way is None or own is None or own.axis != axis:
                     raise ShapeError(f"a group reads other rows than its own of {root.type}")
-                reads[Read(root, way.through(own), stage.rows, rows.count, way.unit > 1)] = None
+                reads[Read(root, way.through(own), stage.rows, rows.count, view.merged)] = None
         return Stage(op, rows.axis, rows.count, tuple(reads), tuple(others), rows.sources)
 
     def written_from(self, value: SSAValue) -> range:

@@ -29,7 +29,7 @@ from aotc.passes.kernel.builders.expressions import Expressions
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
 from aotc.passes.kernel.nest import LoopNest, Nest, Row
-from aotc.passes.kernel.rolling.group_rows import anchor_of, part_places, row_view
+from aotc.passes.kernel.rolling.group_rows import RowView, anchor_of, part_places
 from aotc.passes.kernel.rolling.rings import Buffers, Place, Ring
 from aotc.passes.kernel.rolling.stages import Rolling, Stage
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
@@ -377,7 +377,7 @@ class _RolledKernel:
 
     def _reader(self, value: SSAValue, firsts: Sequence[Scalar]) -> Reader:
         """A reader of an operand of a group."""
-        root, _ = row_view(value, 0)
+        root = RowView.of(value, 0).root
         if root not in self.numbers:
             read = self.nest.reads[list[SSAValue](self.nest.op.block.args).index(value)]
             return self._of_these(value, read) if value is self.streamed else read
@@ -413,8 +413,9 @@ class _RolledKernel:
         """The buffer with a ring of a value, and the place in it of the element at an index of a view of the value."""
         b, number, shape = self.nest.b, self.numbers[root], shape_of(view)
         ring = self.buffers.rings[number]
-        found = ((axis, rows) for axis in range(len(shape)) if (rows := row_view(view, axis)[1]) is not None)
-        axis, first = next(((axis, rows.low) for axis, rows in found if rows.axis == ring.axis), (None, 0))
+        views = ((axis, RowView.of(view, axis)) for axis in range(len(shape)))
+        found = ((axis, rows.reads) for axis, rows in views if rows.reads is not None and not rows.merged)
+        axis, first = next(((axis, reads.low) for axis, reads in found if reads.axis == ring.axis), (None, 0))
 
         def slot(index: Sequence[Scalar]) -> Scalar:
             last = index[-1]

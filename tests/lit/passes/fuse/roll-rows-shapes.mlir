@@ -80,3 +80,29 @@ func.func @below(%x: tensor<1x1x8x5x4xi8>) -> tensor<1x1x12x5x4xi8> attributes {
   }
   func.return %4 : tensor<1x1x12x5x4xi8>
 }
+
+// -----
+
+// Depth to space: a row with a block of channels for each of its own is two rows of the view behind it, which has no axis
+// of the first ones.
+
+// CHECK-LABEL: func.func @blocks
+// CHECK:         graph.rolled
+// CHECK-SAME:      -> (tensor<1x1x14x10x4xi8>, tensor<80xi8>, tensor<160xi8>)
+func.func @blocks(%x: tensor<1x1x8x5x16xi8>) -> tensor<1x1x14x10x4xi8> attributes {aot.entry} {
+  %0 = graph.fused (%a = %x : tensor<1x1x8x5x16xi8>) -> (tensor<1x1x8x5x16xi8>) attributes {roll = 0 : i64} {
+    %y = graph.neg %a : (tensor<1x1x8x5x16xi8>) -> tensor<1x1x8x5x16xi8>
+    graph.yield %y : tensor<1x1x8x5x16xi8>
+  }
+  %1 = graph.reshape %0 {shape = array<i64: 8, 5, 2, 2, 4>} : (tensor<1x1x8x5x16xi8>) -> tensor<8x5x2x2x4xi8>
+  %2 = graph.fused (%a = %1 : tensor<8x5x2x2x4xi8>) -> (tensor<8x2x5x2x4xi8>) attributes {roll = 0 : i64} {
+    %y = graph.transpose %a {permutation = array<i64: 0, 2, 1, 3, 4>} : (tensor<8x5x2x2x4xi8>) -> tensor<8x2x5x2x4xi8>
+    graph.yield %y : tensor<8x2x5x2x4xi8>
+  }
+  %3 = graph.reshape %2 {shape = array<i64: 1, 1, 16, 10, 4>} : (tensor<8x2x5x2x4xi8>) -> tensor<1x1x16x10x4xi8>
+  %4 = graph.fused (%a = %3 : tensor<1x1x16x10x4xi8>) -> (tensor<1x1x14x10x4xi8>) attributes {roll = 0 : i64} {
+    %y = graph.max_pool %a {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>} : (tensor<1x1x16x10x4xi8>) -> tensor<1x1x14x10x4xi8>
+    graph.yield %y : tensor<1x1x14x10x4xi8>
+  }
+  func.return %4 : tensor<1x1x14x10x4xi8>
+}

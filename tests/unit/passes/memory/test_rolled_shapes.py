@@ -80,8 +80,9 @@ def decoder(*, quantized: bool) -> ModelProto:
         skip,
         g.conv(low, (8, 4, 2, 2), "ConvTranspose", strides=[2, 2]),
         g.resized(low, 2, 2, **linear),
+        g.node("DepthToSpace", low, blocksize=2),
     ]
-    high = g.same(g.joined(*parts), 4, 24)
+    high = g.same(g.joined(*parts), 4, 26)
     return g.model((g.same(high, 4, 4), 4, 24, 12), (g.same(low, 2, 8), 2, 12, 6))
 
 
@@ -102,7 +103,7 @@ def compiled(model: ModelProto, ram: str | None) -> Compilation:
 
 
 @pytest.mark.parametrize(
-    ("network", "quantized", "in_c", "share"), [(decoder, True, True, 0.75), (cropped, False, False, 0.5)]
+    ("network", "quantized", "in_c", "share"), [(decoder, True, True, 0.8), (cropped, False, False, 0.5)]
 )
 def test_numbers_are_those_without_a_budget(
     network: Any, quantized: bool, in_c: bool, share: float, tmp_path: Path
