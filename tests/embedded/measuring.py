@@ -47,11 +47,13 @@ def cases(model: str) -> tuple[Case, ...]:
 
 
 @cache
-def compiled(model: str, target: str, **options: Any) -> Path:
-    """The folder of a model's C files and object for `target`, called MODEL.*; options are those of `compile_to`. Its
-    memory plan is proved."""
+def compiled(model: str, target: str, stream: tuple[str, int] | None = None, **options: Any) -> Path:
+    """The folder of a model's C files and object for `target`, called MODEL.*; options are those of `compile_to`, of
+    `stream` one entry. Its memory plan is proved."""
     folder = Path(mkdtemp(prefix=f"{model}.", dir=_SCRATCH.name))
     options = {"optimize": "s", "emit": ("c", "object"), **options}
+    if stream is not None:
+        options["stream"] = dict([stream])
     aotc.compile_to(DATA / model / "model.onnx", folder, name=model, target=target, **options)
     info = from_json((folder / f"{model}.json").read_text())
     _, faults = checked_plan(info, "".join(each.read_text() for each in folder.glob("*.c")) or None)
@@ -105,6 +107,8 @@ def measure(
         f"INTERFACE_{interface.upper()}": "1",
         "CASES": str(count),
     }
+    if streamed := options.get("stream"):
+        defines |= {"PUSH": f"aotc_{model}_push_{streamed[0]}", "MACRO(x)": f"AOTC_{model.upper()}_##x"}
     files, runtime = [source / f"{model}.{'o' if kind == 'object' else 'c'}"], list[Path]()
     if kind == "bytecode":
         files.append(source / f"{model}_vm.c")
@@ -131,7 +135,8 @@ def measure(
     outputs = np.frombuffer((folder / "outputs.bin").read_bytes(), like.dtype).reshape((count, *like.shape))
     assert done.instructions is not None
     each = done.instructions // count
-    return Measured(tuple(outputs), done.reports["stack"], done.reports["heap"], each, program.sizes)
+    each_output = tuple(outputs[place] for place in range(count))
+    return Measured(each_output, done.reports["stack"], done.reports["heap"], each, program.sizes)
 
 
 __all__ = ["BOARDS", "RUNTIME", "Case", "Measured", "cases", "compiled", "measure", "report"]

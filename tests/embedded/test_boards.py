@@ -106,6 +106,20 @@ def test_a_board_proves_itself(board: str, kind: str, tmp_path: Path) -> None:
                 run(program)
 
 
+@pytest.mark.parametrize("board", ["m0", "m4f", "rv32"])
+def test_an_input_that_comes_by_rows_is_not_in_memory(board: str) -> None:
+    """A spectrogram of 49 frames of 10 numbers, four frames at once, at little cost."""
+    options: dict[str, Any] = {"optimize": "2", "ram": "min", "emit": ("c",)}
+    streamed = measure(BOARDS[board], "kws_int8", "c", count=1, flags=("-O2",), stream=("input_1", 4), **options)
+    assert np.array_equal(streamed.outputs[0], cases("kws_int8")[0].output)
+    promised = report("kws_int8", BOARDS[board].target, stream=("input_1", 4), **options)
+    assert streamed.sizes["model"].zero == promised["workspace_bytes"]
+    assert promised["io_bytes"] == 4 * 10 + 12
+    if board == "m4f":
+        whole = measure(BOARDS[board], "kws_int8", "c", count=1, flags=("-O2",), **options)
+        assert streamed.instructions <= whole.instructions * 1.02
+
+
 @pytest.mark.parametrize("board", ["m4f"])
 def test_layers_row_by_row_give_the_same_numbers_in_less_memory(board: str) -> None:
     """Layers are computed together where RAM is to be the least, at little cost."""

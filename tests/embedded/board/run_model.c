@@ -4,7 +4,8 @@
  *     MODEL(x)       the name of what the header calls aotc_kws_x
  *     INTERFACE_C | INTERFACE_MICRO | INTERFACE_PACKED
  *     INPUT_SIZE, OUTPUT_SIZE in bytes, CASES
- *     INPUT_SHAPE, OUTPUT_SHAPE and INPUT_DTYPE, OUTPUT_DTYPE as initialisers, for packed models */
+ *     INPUT_SHAPE, OUTPUT_SHAPE and INPUT_DTYPE, OUTPUT_DTYPE as initialisers, for packed models
+ *     MACRO(x)       AOTC_KWS_x, and PUSH, the entry, of models that take their input by rows */
 #include "board.h"
 
 #include MODEL_HEADER
@@ -13,7 +14,22 @@ static uint64_t input[(INPUT_SIZE + 7) / 8];
 static uint64_t output[(OUTPUT_SIZE + 7) / 8];
 static int32_t status;
 
-#if defined(INTERFACE_C)
+#if defined(PUSH)
+
+/* Hands the input over, as many rows at once as may come. */
+static void run(void)
+{
+    const unsigned char *rows = (const unsigned char *)input;
+    board_mark();
+    for (int32_t left = MACRO(INPUT_0_NUM_ROWS), count; left > 0; left -= count) {
+        count = left < MACRO(INPUT_0_ROWS) ? left : MACRO(INPUT_0_ROWS);
+        status = PUSH((const void *)rows, count, (void *)output);
+        rows += count * MACRO(INPUT_0_ROW_SIZE);
+    }
+    status -= 1;
+}
+
+#elif defined(INTERFACE_C)
 
 static void run(void)
 {
