@@ -1,16 +1,26 @@
-"""Measures everything that benchmarks/embedded.md shows and writes its tables anew."""
+"""Measures everything that benchmarks/embedded.md shows and writes its tables anew.
+
+`python tests/embedded/figures.py memory BOARD FOLDER...` prints the table of benchmarks/memory.md instead: models with
+the least RAM beside their fastest programs. Each folder has `model.onnx` with one input and one output, and two
+recorded cases, as those of tests/models/data; the RAM that `tigris` (tigris-ml) needs is beside, where it is installed.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import measuring
 import numpy as np
 from ladder import STEPS, climb, figures
-from measuring import BOARDS, Measured, cases, measure
+from measuring import BOARDS, Measured, cases, measure, report
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PAGE = BENCHMARKS / "embedded.md"
@@ -84,6 +94,43 @@ def ladders() -> str:
     return "\n\n".join(parts)
 
 
+HEAD = ("model", "RAM, fastest", "least", "instructions, fastest", "least", "ratio", "same bytes", "TiGrIS, one memory")
+
+
+def peer(path: Path) -> str | int:
+    """The least RAM in bytes for which `tigris analyze` has a plan without a slow memory; why there is none."""
+    if (command := shutil.which("tigris")) is None:
+        return "not installed"
+    given = [command, "analyze", "-m", "16M", "--json", path]
+    done = subprocess.run(given, capture_output=True, text=True, check=False)
+    try:
+        found: Any = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return "fails"
+    return found["model"]["unscheduled_peak_bytes"] if found["fast"]["verdict"] == "ok" else "no plan"
+
+
+def _measured(board: str, model: str, **options: Any) -> tuple[int, Measured]:
+    options |= {"optimize": "2", "emit": ("c",)}
+    done = measure(BOARDS[board], model, "c", flags=("-O2",), **options)
+    return report(model, BOARDS[board].target, **options)["workspace_bytes"], done
+
+
+def row(board: str, folder: Path) -> list[str | int]:
+    """The figures of a model."""
+    measuring.DATA = folder.parent
+    (whole, fast), (least, slow) = (_measured(board, folder.name, **more) for more in ({}, {"ram": "min"}))
+    same = all(map(np.array_equal, fast.outputs, slow.outputs))
+    ratio = slow.instructions / fast.instructions
+    shown = [whole, least, fast.instructions, slow.instructions, f"{ratio:.3f}", "yes" if same else "no"]
+    return [folder.name, *shown, peer(folder / "model.onnx")]
+
+
+def memory(board: str, folders: Iterable[str]) -> str:
+    """The table of the least RAM."""
+    return table(HEAD, [row(board, Path(folder)) for folder in folders])
+
+
 def main() -> None:
     page = PAGE.read_text()
     for name, made in (("boards", boards()), ("ladders", ladders())):
@@ -94,4 +141,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["memory"]:
+        print(memory(sys.argv[2], sys.argv[3:]))
+    else:
+        main()
