@@ -1,7 +1,8 @@
 """`--ram` as a goal: layers that are computed row by row are chosen by an estimate of the arena, offsets come later.
 
-Where these need more than was estimated, layers are chosen again for so much less. Where the model does not fit then,
-this is the least RAM that was found, and what that costs is told by the program without a budget.
+Where these need more than was estimated, layers are chosen again for so much less. The program without a budget is one
+of those to choose from, too: it may need less than was estimated. Where the model does not fit then, this is the least
+RAM that was found, and what that costs is told by the program without a budget.
 """
 
 from __future__ import annotations
@@ -24,22 +25,36 @@ _ROUNDS: Final = 4
 def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emission]) -> Emission:
     """The model compiled as `lowered` does it, such that it fits `options.ram`; where that was not found, of the least
     RAM, with what it costs as `ram_goal`."""
-    best = lowered(options)
-    if not options.rolls or not isinstance(allowed := options.ram, int) or best.info.ram_bytes <= allowed:
+    best, allowed = lowered(options), options.ram
+    if not options.rolls:
         return best
+    if isinstance(allowed, int):
+        best = _chosen_again(best, allowed, options, lowered)
+        if best.info.ram_bytes <= allowed:
+            return best
+    plain = lowered(replace(options, ram=None))
+    if plain.info.ram_bytes <= best.info.ram_bytes:
+        best = plain
+    if isinstance(allowed, int) and best.info.ram_bytes > allowed:
+        ratio = _instructions(best) / max(_instructions(plain), 1.0)
+        best.info = replace(best.info, ram_goal=RamGoal(allowed, plain.info.ram_bytes, round(ratio, 3)))
+    return best
+
+
+def _chosen_again(
+    best: Emission, allowed: int, options: CompileOptions, lowered: Callable[[CompileOptions], Emission]
+) -> Emission:
+    """The first program that fits, of those for which layers are chosen again; else that of the least RAM."""
     chosen_for, found = allowed, best
     for _ in range(_ROUNDS - 1):
+        if best.info.ram_bytes <= allowed:
+            break
         chosen_for = max(chosen_for - (found.info.ram_bytes - allowed), 1)
         before, found = found, lowered(replace(options, chosen_ram=chosen_for))
         if found.info.ram_bytes < best.info.ram_bytes:
             best = found
-        if best.info.ram_bytes <= allowed:
-            return best
         if found.info.plan == before.info.plan:
             break
-    plain = lowered(replace(options, ram=None))
-    ratio = _instructions(best) / max(_instructions(plain), 1.0)
-    best.info = replace(best.info, ram_goal=RamGoal(allowed, plain.info.ram_bytes, round(ratio, 3)))
     return best
 
 
