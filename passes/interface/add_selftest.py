@@ -104,9 +104,11 @@ class _Selftest:
                 self.tensors[position] = replace(tensor, offset=start)
                 last = max(0, len(plan.order) - 1)
                 buffers.append(BufferInfo(tensor.key, start, end - start, 0, last, ()))
-        grown = end - plan.peak_bytes
+        grown, count = end - plan.peak_bytes, len(plan.buffers)
         lower_bound = plan.lower_bound_bytes + grown
-        plan = replace(plan, peak_bytes=end, lower_bound_bytes=lower_bound, buffers=tuple(buffers))
+        behind = len(buffers) - count
+        values = tuple(replace(each, buffer=each.buffer + behind * (each.buffer >= count)) for each in plan.values)
+        plan = replace(plan, peak_bytes=end, lower_bound_bytes=lower_bound, buffers=tuple(buffers), values=values)
         contract.PLAN.set(self.module, plan)
         contract.set_sizes(self.main, replace(contract.sizes_of(self.main), workspace=end))
         for op in [op for op in self.module.walk() if isinstance(op, WorkspaceOp)]:

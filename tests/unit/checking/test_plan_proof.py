@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,14 @@ def test_what_is_compiled_is_safe(options: dict[str, Any]) -> None:
     info, source = residual(**options)
     calls, faults = checked_plan(info, source)
     assert faults == [] and calls == sum(task.kind == "call" for task in info.plan.tasks) > 0
+
+
+def test_a_self_test_has_buffers_more(tmp_path: Path) -> None:
+    """In the arena, so that outputs come behind them."""
+    np.savez(tmp_path / "in.npz", x=np.ones((1, 4, 12, 10), np.float32))
+    info, source = residual(selftest=tmp_path / "in.npz")
+    assert [each.name for each in info.plan.buffers if each.name.startswith("selftest_")] == ["selftest_y"]
+    assert checked_plan(info, source)[1] == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
