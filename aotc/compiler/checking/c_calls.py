@@ -54,10 +54,11 @@ def calls_of(source: str, info: ModelInfo) -> list[tuple[str, list[tuple[_Parame
         found[symbol] = [each and _Parameter(bool(each[1]), bool(each[3])) for each in parameters]
     calls: list[tuple[str, list[tuple[_Parameter, _Pointer]]]] = []
     call = re.compile(rf"\b({'|'.join(sorted(kernels, key=len, reverse=True)) or 'a^'})\(")
-    for name, body in _functions(text):
+    for name, head, body in _functions(text):
         if name in kernels:
             continue
-        places = {match[2]: (match[1], match[3]) for match in _LOCAL.finditer(body)}
+        places = {match[4]: (match[2], "") for match in _PARAMETER.finditer(head)}
+        places |= {match[2]: (match[1], match[3]) for match in _LOCAL.finditer(body)}
         for match in call.finditer(body):
             given = [_pointer(each, places) for each in _arguments(body, match.end())]
             parameters = found[match[1]]
@@ -69,14 +70,15 @@ def calls_of(source: str, info: ModelInfo) -> list[tuple[str, list[tuple[_Parame
     return calls
 
 
-def _functions(text: str) -> Iterator[tuple[str, str]]:
-    """Name and body of each function: its braces are alone at the beginning of lines."""
+def _functions(text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, parameters and body of each function: its braces are alone at the beginning of lines."""
     end = 0
     while (begin := text.find("\n{\n", end)) >= 0:
-        names = re.findall(r"^[a-zA-Z][\w *]*?(\w+)\(", text[end:begin], re.MULTILINE)
+        heads = list(re.finditer(r"^[a-zA-Z][\w *]*?(\w+)\(", text[end:begin], re.MULTILINE))
+        head = text[end + heads[-1].end() : begin] if heads else ""
         end = text.find("\n}", begin)
-        if names and end >= 0:
-            yield names[-1], text[begin:end]
+        if heads and end >= 0:
+            yield heads[-1][1], head, text[begin:end]
         if end < 0:
             return
 
@@ -99,7 +101,7 @@ def _arguments(text: str, start: int) -> list[str]:
 
 
 def _pointer(text: str, places: dict[str, tuple[str, str]]) -> _Pointer:
-    """Where an expression points to, through the variables of the function."""
+    """Where an expression points to, through the parameters and variables of the function."""
     text = _CAST.sub("", text).strip()
     match = re.fullmatch(r"&?\(?(\w+)\)?(?:\[(.*)\])?", text) or re.fullmatch(r"\(?(\w+) \+ (.*?)\)?", text)
     if match is None:
@@ -153,54 +155,71 @@ def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
     kernels = {each.symbol: each for each in info.kernels}
     found: list[str] = []
     for (symbol, pointers), (number, task) in zip(calls, tasks, strict=True):
-        inside = [(place, each, pointer) for place, (each, pointer) in enumerate(pointers) if pointer.base in memories]
+        inside = [
+            (place, each, _Place(memories[pointer.base], pointer.offset))
+            for place, (each, pointer) in enumerate(pointers)
+            if pointer.base in memories
+        ]
+        spans = _in_order(task, info, [(each, at) for _, each, at in inside])
         for what, constant, accesses in (("reads", True, task.reads), ("writes", False, task.writes)):
             wanted = [span_of(info.plan, each) for each in accesses]
-            given = [
-                (memories[pointer.base], pointer.offset) for _, each, pointer in inside if each.constant is constant
-            ]
+            given = [at for (_, _, at), (taken, _) in zip(inside, spans, strict=True) if taken is constant]
             if len(given) != len(wanted):
                 found.append(f"call {number} {what} {len(given)} places, the plan says {len(wanted)}")
-            for span, (memory, offset) in zip(wanted, given, strict=False):
-                if memory != span.memory or offset not in (None, span.start):
-                    here, there = (f"{name or 'the arena'} at" for name in (memory, span.memory))
-                    found.append(f"call {number} {what} {here} {offset}, the plan says {there} {span.start}")
-        found += _sharing(number, task, info, [each for _, each, _ in inside])
-        found += _too_large(number, task, info, kernels[symbol], [place for place, *_ in inside], pointers)
+            for span, at in zip(wanted, given, strict=False):
+                if not at.is_at(span):
+                    here, there = (f"{name or 'the arena'} at" for name in (at.memory, span.memory))
+                    found.append(f"call {number} {what} {here} {at.offset}, the plan says {there} {span.start}")
+        known = [span for _, span in spans]
+        found += _sharing(number, [each for _, each, _ in inside], known)
+        found += _too_large(number, kernels[symbol], [place for place, *_ in inside], known, len(pointers))
     return len(calls), found
 
 
-def _sharing(number: int, task: TaskInfo, info: ModelInfo, parameters: Sequence[_Parameter]) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Place:
+    """Where a pointer points to: in the arena, "", or an output; None is not a constant."""
+
+    memory: str
+    offset: int | None
+
+    def is_at(self, span: Span) -> bool:
+        return self.memory == span.memory and self.offset in (None, span.start)
+
+
+def _in_order(
+    task: TaskInfo, info: ModelInfo, pointers: Sequence[tuple[_Parameter, _Place]]
+) -> list[tuple[bool, Span | None]]:
+    """For each pointer into planned memory whether it is one of those that are read, and its bytes by the plan. Scratch
+    memory that a kernel does not use after all is constant in C."""
+    kept = {access.value for each in info.plan.tasks for access in each.reads}
+    left = {True: list(task.reads), False: list(task.writes)}
+    found: list[tuple[bool, Span | None]] = []
+    for each, at in pointers:
+        reads, writes = left[True], left[False]
+        is_read = bool(reads) and at.is_at(span_of(info.plan, reads[0]))
+        is_scratch = bool(writes) and writes[0].value not in kept and at.is_at(span_of(info.plan, writes[0]))
+        taken = each.constant and (is_read or not is_scratch)
+        found.append((taken, span_of(info.plan, left[taken].pop(0)) if left[taken] else None))
+    return found
+
+
+def _sharing(number: int, parameters: Sequence[_Parameter], spans: Sequence[Span | None]) -> Iterator[str]:
     """Pointers that a kernel is told nothing else overlaps, and something does."""
-    spans = _in_order(task, info, parameters)
-    for one, (parameter, span) in enumerate(zip(parameters, spans, strict=False)):
-        for other, (second, each) in enumerate(zip(parameters, spans, strict=False)):
+    for one, (parameter, span) in enumerate(zip(parameters, spans, strict=True)):
+        for other, (second, each) in enumerate(zip(parameters, spans, strict=True)):
             is_promised = (parameter.alone or second.alone) and not (parameter.constant and second.constant)
-            if one < other and span.meets(each) and is_promised:
+            if one < other and span is not None and each is not None and span.meets(each) and is_promised:
                 yield f"call {number} is told that two of its pointers do not overlap, which do"
 
 
-def _in_order(task: TaskInfo, info: ModelInfo, parameters: Sequence[_Parameter]) -> list[Span]:
-    """The bytes of each pointer into planned memory."""
-    reads = iter(task.reads)
-    writes = iter(task.writes)
-    accesses = (next(reads if each.constant else writes, None) for each in parameters)
-    return [span_of(info.plan, each) for each in accesses if each is not None]
-
-
 def _too_large(
-    number: int,
-    task: TaskInfo,
-    info: ModelInfo,
-    kernel: KernelInfo,
-    places: Sequence[int],
-    pointers: Sequence[tuple[_Parameter, _Pointer]],
+    number: int, kernel: KernelInfo, places: Sequence[int], spans: Sequence[Span | None], count: int
 ) -> Iterator[str]:
-    """Arguments that have more bytes for the kernel than the plan has."""
+    """Arguments, of `count` pointers those in `places`, that have more bytes for the kernel than the plan has."""
     arguments = (*kernel.inputs, *kernel.outputs)
-    if len(arguments) != len(pointers):  # one function for several shapes
+    if len(arguments) != count:  # one function for several shapes
         return
-    spans = _in_order(task, info, [pointers[place][0] for place in places])
-    for place, span in zip(places, spans, strict=False):
-        if (size := bytes_of(arguments[place])) > span.end - span.start:
+    for place, span in zip(places, spans, strict=True):
+        if span is not None and (size := bytes_of(arguments[place])) > span.end - span.start:
             yield f"call {number} touches {size} bytes of {arguments[place].name}, the plan has {span.end - span.start}"
