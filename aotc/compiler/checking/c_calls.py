@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from aotc.compiler.checking.plan_proof import Span, bytes_of, faults_of, span_of
 from aotc.errors import UsageError
@@ -41,8 +41,12 @@ class _Parameter:
     """Whether nothing else overlaps it, as C is told."""
 
 
-def calls_of(source: str, info: ModelInfo) -> list[tuple[str, list[tuple[_Parameter, _Pointer]]]]:
-    """The kernel and its pointers of each call in the entry, in order."""
+_Call: TypeAlias = tuple[str, list[tuple[_Parameter, _Pointer]]]
+"""The kernel and its pointers."""
+
+
+def calls_of(source: str, info: ModelInfo) -> tuple[list[_Call], list[str]]:
+    """The calls in the entry, in order; the names of the entry's pointers to what it writes: outputs come first."""
     kernels = {each.symbol for each in info.kernels}
     text = re.sub(r"/\*.*?\*/", " ", source, flags=re.DOTALL)
     found: dict[str, list[_Parameter | None]] = {}
@@ -52,7 +56,7 @@ def calls_of(source: str, info: ModelInfo) -> list[tuple[str, list[tuple[_Parame
             raise UsageError("invalid-file", "the C is not that of the plan", f"the kernel {symbol} is not there")
         parameters = [_PARAMETER.match(each) for each in _arguments(text, start + len(head))]
         found[symbol] = [each and _Parameter(bool(each[1]), bool(each[3])) for each in parameters]
-    calls: list[tuple[str, list[tuple[_Parameter, _Pointer]]]] = []
+    calls, written = list[_Call](), list[str]()
     call = re.compile(rf"\b({'|'.join(sorted(kernels, key=len, reverse=True)) or 'a^'})\(")
     for name, head, body in _functions(text):
         if name in kernels:
@@ -67,7 +71,8 @@ def calls_of(source: str, info: ModelInfo) -> list[tuple[str, list[tuple[_Parame
                 raise UsageError("invalid-file", "the C is not that of the plan", why)
             both = zip(parameters, given, strict=True)
             calls.append((match[1], [(each, pointer) for each, pointer in both if each is not None]))
-    return calls
+            written = [each[4] for each in _PARAMETER.finditer(head) if not each[1]]
+    return calls, written
 
 
 def _functions(text: str) -> Iterator[tuple[str, str, str]]:
@@ -146,12 +151,13 @@ def checked_plan(info: ModelInfo, source: str | None) -> tuple[int, list[str]]:
 def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
     """How many calls the C has, and what is not as the plan of `info` says, a sentence each. Raises UsageError where
     it is another model's."""
-    calls = calls_of(source, info)
+    calls, written = calls_of(source, info)
     tasks = [(number, task) for number, task in enumerate(info.plan.tasks) if task.kind == "call"]
     if len(calls) != len(tasks):
         return len(calls), [f"the C calls {len(calls)} kernels, the plan has {len(tasks)}"]
     memories = {f"aotc_{info.name}_workspace": "", "workspace": ""}
-    memories |= {each.symbol: each.name for each in info.outputs if each.offset is None}
+    outputs = [each.name for each in info.outputs if each.offset is None]
+    memories |= dict(zip(written, outputs, strict=False))
     kernels = {each.symbol: each for each in info.kernels}
     found: list[str] = []
     for (symbol, pointers), (number, task) in zip(calls, tasks, strict=True):

@@ -55,6 +55,14 @@ def test_what_is_compiled_is_safe(options: dict[str, Any]) -> None:
     assert faults == [] and calls == sum(task.kind == "call" for task in info.plan.tasks) > 0
 
 
+def test_outputs_are_known_by_their_places() -> None:
+    """C has other names for some of them."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        m (float[4] X) => (float[4] Y, float[4] b) { b = Relu(X) Y = Tanh(b) }"""
+    info, source = compiled(parser.parse_model(text).SerializeToString())
+    assert "*restrict Y" not in source and checked_plan(info, source)[1] == []
+
+
 def test_a_self_test_has_buffers_more(tmp_path: Path) -> None:
     """In the arena, so that outputs come behind them."""
     np.savez(tmp_path / "in.npz", x=np.ones((1, 4, 12, 10), np.float32))
