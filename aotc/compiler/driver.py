@@ -193,7 +193,7 @@ def built(
     source = read_once(source, options)
     emission = _emission(source, options, report, divided=is_divided(options))
     with explained("what is written"):
-        check_budgets(emission.compilation, emission.info)
+        check_budgets(emission.compilation, emission.info, options)
         return emit(emission), emission.info, tuple(emission.compilation.timings)
 
 
@@ -250,7 +250,7 @@ def measured(source: Source, options: CompileOptions) -> ModelInfo:
     """The metadata of a compilation that writes nothing: what the model costs. Raises BudgetError over a budget, else
     as `compile_to`."""
     emission = _emission(source, options)
-    check_budgets(emission.compilation, emission.info)
+    check_budgets(emission.compilation, emission.info, options)
     return emission.info
 
 

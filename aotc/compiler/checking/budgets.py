@@ -19,17 +19,19 @@ from aotc.model.metadata import Footprint, ModelInfo
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
+    from aotc.pipeline.options import CompileOptions
 
 _NAMED = 4
 """How many of the largest consumers a message names."""
 
 
-def check_budgets(compilation: Compilation, info: ModelInfo) -> None:
-    """Raise BudgetError with one problem for each budget that does not hold.
+def check_budgets(compilation: Compilation, info: ModelInfo, options: CompileOptions) -> None:
+    """Raise BudgetError with one problem for each budget of `options` that does not hold; the program chosen for them
+    may be one without.
 
     `info` is the compilation's metadata, with a footprint where there is a budget for flash or stack.
     """
-    options, footprint = compilation.options, info.footprint
+    footprint = info.footprint
     problems: list[Problem] = []
     if isinstance(options.ram, int) and info.ram_bytes > options.ram:
         problems.append(_ram_problem(info, options.ram, _is_quantised(compilation)))

@@ -34,8 +34,8 @@ def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emis
             return best
     plain = lowered(replace(options, ram=None))
     if plain.info.ram_bytes <= best.info.ram_bytes:
-        best = plain
-    if isinstance(allowed, int) and best.info.ram_bytes > allowed:
+        return plain
+    if isinstance(allowed, int):
         ratio = _instructions(best) / max(_instructions(plain), 1.0)
         best.info = replace(best.info, ram_goal=RamGoal(allowed, plain.info.ram_bytes, round(ratio, 3)))
     return best

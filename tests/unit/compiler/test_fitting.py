@@ -125,8 +125,8 @@ def test_layers_are_chosen_again_for_less() -> None:
     assert found.ram_goal == RamGoal(149, 290, 1.0) and found.ram_bytes == 150
 
 
-@pytest.mark.parametrize(("ram", "goal"), [("min", None), (120, None), (99, RamGoal(99, 100, 1.0))])
-def test_the_program_without_a_budget_may_be_the_least(ram: int | str, goal: RamGoal | None) -> None:
+@pytest.mark.parametrize("ram", ["min", 120, 99])
+def test_the_program_without_a_budget_may_be_the_least(ram: int | str) -> None:
     """Where layers that roll take more than they would otherwise, which the estimate did not know."""
     node = helper.make_node("Relu", ["x"], ["y"])
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
@@ -139,7 +139,7 @@ def test_the_program_without_a_budget_may_be_the_least(ram: int | str, goal: Ram
         return emission
 
     found = within_ram(CompileOptions.of(target="cortex-m4f", ram=ram), lowered).info
-    assert found.ram_bytes == 100 and found.ram_goal == goal
+    assert found.ram_bytes == 100 and found.ram_goal is None
 
 
 # --- the estimate ----------------------------------------------------------------------------------------------------
