@@ -12,7 +12,7 @@ from typing import Any
 from memory import kept_for_a_file
 from vector_headers import headers_read
 
-from aotc.compiler.checking.plan_proof import faults_of
+from aotc.compiler.checking.c_calls import checked_plan
 from aotc.compiler.driver import built, in_process, lower
 from aotc.emit.c.files import emit_c
 from aotc.executor import CompiledModel, compiled_in_process, load
@@ -48,9 +48,8 @@ def write_c(compilation: Compilation, folder: Path) -> Path:
     file of code. Its memory plan is proved."""
     info = compilation.info()
     source, *_ = write_files(folder, emit_c(compilation.module, compilation.store, info))
-    if not any(task.regions for task in info.plan.tasks):  # of nested control flow the proof knows too little
-        faults = faults_of(info)
-        assert faults == [], faults
+    _, faults = checked_plan(info, source.read_text(encoding="utf-8"))
+    assert faults == [], faults
     return source
 
 

@@ -46,7 +46,7 @@ _Call: TypeAlias = tuple[str, list[tuple[_Parameter, _Pointer]]]
 
 
 def calls_of(source: str, info: ModelInfo) -> tuple[list[_Call], list[str]]:
-    """The calls in the entry, in order; the names of the entry's pointers to what it writes: outputs come first."""
+    """The calls in the entry, in order, and the names of the entry's pointers: those of inputs, then of outputs."""
     kernels = {each.symbol for each in info.kernels}
     text = re.sub(r"/\*.*?\*/", " ", source, flags=re.DOTALL)
     found: dict[str, list[_Parameter | None]] = {}
@@ -56,7 +56,7 @@ def calls_of(source: str, info: ModelInfo) -> tuple[list[_Call], list[str]]:
             raise UsageError("invalid-file", "the C is not that of the plan", f"the kernel {symbol} is not there")
         parameters = [_PARAMETER.match(each) for each in _arguments(text, start + len(head))]
         found[symbol] = [each and _Parameter(bool(each[1]), bool(each[3])) for each in parameters]
-    calls, written = list[_Call](), list[str]()
+    calls, pointers = list[_Call](), list[str]()
     call = re.compile(rf"\b({'|'.join(sorted(kernels, key=len, reverse=True)) or 'a^'})\(")
     for name, head, body in _functions(text):
         if name in kernels:
@@ -71,8 +71,8 @@ def calls_of(source: str, info: ModelInfo) -> tuple[list[_Call], list[str]]:
                 raise UsageError("invalid-file", "the C is not that of the plan", why)
             both = zip(parameters, given, strict=True)
             calls.append((match[1], [(each, pointer) for each, pointer in both if each is not None]))
-            written = [each[4] for each in _PARAMETER.finditer(head) if not each[1]]
-    return calls, written
+            pointers = [each[4] for each in _PARAMETER.finditer(head)]
+    return calls, pointers
 
 
 def _functions(text: str) -> Iterator[tuple[str, str, str]]:
@@ -151,13 +151,14 @@ def checked_plan(info: ModelInfo, source: str | None) -> tuple[int, list[str]]:
 def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
     """How many calls the C has, and what is not as the plan of `info` says, a sentence each. Raises UsageError where
     it is another model's."""
-    calls, written = calls_of(source, info)
+    calls, names = calls_of(source, info)
     tasks = [(number, task) for number, task in enumerate(info.plan.tasks) if task.kind == "call"]
     if len(calls) != len(tasks):
         return len(calls), [f"the C calls {len(calls)} kernels, the plan has {len(tasks)}"]
     memories = {f"aotc_{info.name}_workspace": "", "workspace": ""}
     outputs = [each.name for each in info.outputs if each.offset is None]
-    memories |= dict(zip(written, outputs, strict=False))
+    before = sum(each.offset is None for each in info.inputs)
+    memories |= dict(zip(names[before:], outputs, strict=False))
     kernels = {each.symbol: each for each in info.kernels}
     found: list[str] = []
     for (symbol, pointers), (number, task) in zip(calls, tasks, strict=True):

@@ -2,27 +2,21 @@
 
 No two buffers of one memory have a common byte while both are in use, but where a task writes its result over what it
 reads, element by element. Then every task is gone through in order, as memory would be: what a task writes is there,
-and what it reads must still be there, byte for byte. Branches are gone through apart, loops until nothing changes.
+and what it reads must still be there, byte for byte: written on one way at least, and on none overwritten since.
+Branches are gone through apart, loops until nothing changes.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 
-import numpy as np
-
-from aotc.dialects.arrays import Array
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.model.metadata import AccessInfo, BufferArgument, BufferInfo, ModelInfo, PlanInfo, TaskInfo, TensorInfo
-
-_NOTHING, _UNKNOWN = -1, -2
-"""Of a byte: nobody has written it yet; one value or another, depending on which way was gone."""
-_REPEATS = 8
-"""How often a loop is gone through at most, until what memory has does not change."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +134,23 @@ def bytes_of(tensor: TensorInfo | BufferArgument) -> int:
     return 0 if -1 in tensor.shape else prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize
 
 
-State = dict[str, Array]
-"""For each memory the value that is in each of the strips that all accesses cut it into."""
+@dataclass
+class _Strip:
+    """Bytes that every access has all of, or none."""
+
+    holds: set[int] = field(default_factory=set[int])
+    """The values that may be there."""
+    lost: set[int] = field(default_factory=set[int])
+    """Those that may have been there, and are overwritten since."""
+
+    def write(self, value: int) -> None:
+        self.lost |= self.holds
+        self.lost.discard(value)
+        self.holds = {value}
+
+
+State = dict[str, list[_Strip]]
+"""The strips of each memory, in order."""
 
 
 @dataclass
@@ -156,6 +165,11 @@ class _Proof:
                 span = span_of(self.plan, access)
                 cuts.setdefault(span.memory, set()).update((span.start, span.end))
         self._cuts = {memory: sorted(found) for memory, found in cuts.items()}
+        self._touched: dict[int, list[int]] = {}
+        """The tasks that touch a value."""
+        for number, task in enumerate(self.plan.tasks):
+            for access in (*task.reads, *task.writes):
+                self._touched.setdefault(access.value, []).append(number)
 
     def _strips(self, span: Span) -> slice:
         cuts = self._cuts[span.memory]
@@ -198,7 +212,7 @@ class _Proof:
         """Go through all tasks; sentences about what is not there, or not any more, `outputs` in the arena at the
         end."""
         tasks = self.plan.tasks
-        state = {memory: np.full(len(cuts), _NOTHING) for memory, cuts in self._cuts.items()}
+        state = {memory: [_Strip() for _ in cuts] for memory, cuts in self._cuts.items()}
         written = {access.value for task in tasks for access in task.writes}
         for task in tasks:
             for access in task.reads:
@@ -207,13 +221,14 @@ class _Proof:
                     self._write(state, access)
         for number, task in enumerate(tasks):
             self._task(number, task)
-        end = self._through(0, len(tasks), state)
+        self._through(0, len(tasks), state)
         for number, value in enumerate(self.plan.values):
             buffer = _buffers(self.plan)[value.buffer]
             if number in written and (buffer.kept or (buffer.output and buffer.output == buffer.name)):
-                self._read(end, AccessInfo(number, 0, value.size), "the end", nothing=True)
+                self._read(state, AccessInfo(number, 0, value.size), "the end", nothing=True)
         for span in outputs:
-            if span.memory in end and len(set(end[span.memory][self._strips(span)]) - {_NOTHING}) > 1:
+            held = [each.holds for each in state.get(span.memory, [])[self._strips(span)] if each.holds]
+            if held and not set.intersection(*held):
                 self.found.append(f"the output at {span.start} is several values at the end")
         yield from self.found
 
@@ -243,25 +258,26 @@ class _Proof:
 
     def _write(self, state: State, access: AccessInfo) -> None:
         span = span_of(self.plan, access)
-        state[span.memory][self._strips(span)] = access.value
+        for strip in state[span.memory][self._strips(span)]:
+            strip.write(access.value)
 
     def _read(self, state: State, access: AccessInfo, who: str, *, nothing: bool = False) -> None:
         span = span_of(self.plan, access)
-        if span.memory not in self._cuts:
-            return
-        there = state[span.memory][self._strips(span)]
-        wrong = there[(there != access.value) & ~(nothing & (there == _NOTHING))]
-        if len(wrong):
-            name = _buffers(self.plan)[self.plan.values[access.value].buffer].name
-            other = int(wrong[0])
-            if other >= 0:
-                why = f"value {other} of {_buffers(self.plan)[self.plan.values[other].buffer].name} is there"
-            else:
-                why = "nothing is there yet" if other == _NOTHING else "another value may be there"
-            self.found.append(f"{who} reads value {access.value} of {name}: {why}")
+        for strip in state.get(span.memory, [])[self._strips(span)]:
+            if access.value in strip.lost:
+                others = [f"value {each} of {self._buffer(each)}" for each in sorted(strip.holds - {access.value})]
+                self._misses(access, who, f"{' or '.join(others) or 'another value'} is there")
+            elif access.value not in strip.holds and not nothing:
+                self._misses(access, who, "nothing is there yet")
 
-    def _through(self, first: int, end: int, state: State) -> State:
-        """The values in memory after the tasks `first` to before `end`."""
+    def _misses(self, access: AccessInfo, who: str, why: str) -> None:
+        self.found.append(f"{who} reads value {access.value} of {self._buffer(access.value)}: {why}")
+
+    def _buffer(self, value: int) -> str:
+        return _buffers(self.plan)[self.plan.values[value].buffer].name
+
+    def _through(self, first: int, end: int, state: State) -> None:
+        """Change `state` as the tasks `first` to before `end` do."""
         number = first
         while number < end:
             task, begin = self.plan.tasks[number], number + 1
@@ -272,38 +288,43 @@ class _Proof:
             for access in task.reads:
                 self._read(state, access, f"task {number}")
             if task.kind == "if":
-                state = _merged(self._through(*block, state) for block in blocks or [(number, number)])
+                ways = [_copied(state) for _ in blocks[1:]]
+                for block, way in zip(blocks, (state, *ways), strict=True):
+                    self._through(*block, way)
+                for way in ways:
+                    _merge(state, way)
             elif task.kind == "loop":
-                state = self._loop(blocks, state)
-            state = {memory: there.copy() for memory, there in state.items()}
+                self._loop(blocks, state)
             for access in task.writes:
                 self._write(state, access)
             number = begin
-        return state
 
-    def _loop(self, blocks: Sequence[tuple[int, int]], state: State) -> State:
-        """As often as it may run: of several regions the first decides whether it goes on."""
-        for _ in range(_REPEATS):
-            after = state
+    def _loop(self, blocks: Sequence[tuple[int, int]], state: State) -> None:
+        """As often as it may run: of several regions the first decides whether it goes on. What is touched in there
+        alone is new each time."""
+        first, end = blocks[0][0], blocks[-1][1]
+        own = {value for value, tasks in self._touched.items() if first <= tasks[0] and tasks[-1] < end}
+        changes = True
+        while changes:
+            after = _copied(state, own)
             for block in blocks:
-                after = self._through(*block, after)
-            merged = _merged([state, after])
-            if all(np.array_equal(merged[memory], there) for memory, there in state.items()):
-                break
-            state = merged
-        return self._through(*blocks[0], state) if len(blocks) > 1 else state
+                self._through(*block, after)
+            changes = _merge(state, after)
+        if len(blocks) > 1:
+            self._through(*blocks[0], state)
 
 
-def _merged(states: Iterable[State]) -> State:
-    """The values in memory whichever way was gone."""
-    first, *others = states
-    for other in others:
-        first = {
-            memory: np.where(
-                there == _NOTHING,
-                other[memory],
-                np.where((other[memory] == there) | (other[memory] == _NOTHING), there, _UNKNOWN),
-            )
-            for memory, there in first.items()
-        }
-    return first
+def _copied(state: State, but: AbstractSet[int] = frozenset()) -> State:
+    """Another state like it, `but` some values."""
+    return {memory: [_Strip(each.holds - but, each.lost - but) for each in strips] for memory, strips in state.items()}
+
+
+def _merge(state: State, other: State) -> bool:
+    """Add to `state` what is another way's; whether that changes it."""
+    changes = False
+    for memory, strips in state.items():
+        for strip, each in zip(strips, other[memory], strict=True):
+            changes |= not (each.holds <= strip.holds and each.lost <= strip.lost)
+            strip.holds |= each.holds
+            strip.lost |= each.lost
+    return changes

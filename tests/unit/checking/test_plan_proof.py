@@ -148,6 +148,32 @@ def test_a_result_may_trail_what_is_read_and_no_more(trails: list[int], says: li
     assert len(found) == len(says) and all(why in each for why, each in zip(says, found, strict=True)), found
 
 
+def _in_a_loop(*inside: TaskInfo, last: TaskInfo) -> list[str]:
+    """What is found of value 0, and 1 and 2 in the same place, of which 0 is written, then a loop has tasks, one more
+    behind it; but that values overlap."""
+    ends = len(inside) + 2
+    buffers = tuple(BufferInfo(name, 0, 16, 0, ends, ()) for name in "abc")
+    tasks = (TaskInfo((), (_A,)), TaskInfo(kind="loop", regions=(len(inside),)), *inside, last)
+    values = tuple(ValueInfo(number, 16) for number in range(3))
+    plan = PlanInfo(16, 16, True, 16, ("",) * len(tasks), buffers, values=values, tasks=tasks)
+    info, _ = residual()
+    return [each for each in faults_of(replace(info, plan=plan, outputs=())) if "overlap" not in each]
+
+
+_A, _B, _C = (AccessInfo(number, 0, 16) for number in range(3))
+
+
+def test_what_a_loop_overwrites_is_found() -> None:
+    """Behind it, and in the next iteration; but what only an iteration has is new in each, and it may have none."""
+    writes = TaskInfo((), (_B,)), TaskInfo((_B,), ()), TaskInfo((), (_C,)), TaskInfo((_C,), ())
+    assert _in_a_loop(*writes, last=TaskInfo()) == []
+    assert _in_a_loop(*writes[:2], last=TaskInfo((_B,), ())) == []
+    assert _in_a_loop(*writes, last=TaskInfo((_A,), ())) == ["task 6 reads value 0 of a: value 2 of c is there"]
+    assert _in_a_loop(*writes, last=TaskInfo((_B,), ())) != []
+    again = TaskInfo((_A,), ()), TaskInfo((), (_B,)), TaskInfo((_B,), ())
+    assert _in_a_loop(*again, last=TaskInfo()) == ["task 2 reads value 0 of a: another value is there"]
+
+
 def _moved(source: str, info: ModelInfo) -> str:
     """Another offset of the last buffer that has one."""
     offset = max(buffer.offset for buffer in info.plan.buffers)
