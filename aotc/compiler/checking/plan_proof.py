@@ -227,8 +227,8 @@ class _Proof:
             if number in written and (buffer.kept or (buffer.output and buffer.output == buffer.name)):
                 self._read(state, AccessInfo(number, 0, value.size), "the end", nothing=True)
         for span in outputs:
-            held = [each.holds for each in state.get(span.memory, [])[self._strips(span)] if each.holds]
-            if held and not set.intersection(*held):
+            there = [each.holds for each in state.get(span.memory, [])[self._strips(span)] if each.holds]
+            if there and not set.intersection(*there):
                 self.found.append(f"the output at {span.start} is several values at the end")
         yield from self.found
 

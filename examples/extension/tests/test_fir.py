@@ -78,7 +78,12 @@ def test_windows_with_padding_are_left_to_aotc(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "kernel"),
-    [((1, 33), "conv_relu"), ((1, 4, 5), "conv_relu"), ((1, 6, 15), "conv_relu"), ((4, 33), "channels_last_conv_relu")],
+    [
+        ((1, 33), "conv_relu"),
+        ((1, 4, 5), "conv_relu"),
+        ((1, 6, 15), "conv_relu"),
+        ((4, 33), "channels_last_conv_relu_unpack_channels"),
+    ],
 )
 def test_code_for_the_board_filters(tmp_path: Path, sizes: tuple[int, ...], kernel: str) -> None:
     model = filters(*sizes)

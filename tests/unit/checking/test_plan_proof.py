@@ -149,8 +149,8 @@ def test_a_result_may_trail_what_is_read_and_no_more(trails: list[int], says: li
 
 
 def _in_a_loop(*inside: TaskInfo, last: TaskInfo) -> list[str]:
-    """What is found of value 0, and 1 and 2 in the same place, of which 0 is written, then a loop has tasks, one more
-    behind it; but that values overlap."""
+    """Faults of a plan whose values 0, 1 and 2 are in the same place, of which 0 is written, then a loop has tasks, and
+    there is one more behind it; but that values overlap."""
     ends = len(inside) + 2
     buffers = tuple(BufferInfo(name, 0, 16, 0, ends, ()) for name in "abc")
     tasks = (TaskInfo((), (_A,)), TaskInfo(kind="loop", regions=(len(inside),)), *inside, last)
