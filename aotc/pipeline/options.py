@@ -289,11 +289,6 @@ class CompileOptions:
         return self.ram is not None and self.threads == 1 and self.optimize != "0" and machine_of(self.target) is None
 
     @property
-    def has_no_rolls(self) -> bool:
-        """Whether no other layers may be computed row by row than those that read an input which comes by rows."""
-        return not self.rolls
-
-    @property
     def is_vectorized(self) -> bool:
         """Whether kernels are written for vector registers."""
         return self.vector_bytes is not None

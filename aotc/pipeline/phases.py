@@ -250,7 +250,7 @@ PHASES: tuple[Phase, ...] = (
             Row("fuse-prologues"),
             Row("fuse-elementwise"),
             Row("dce"),
-            Row("stream-rows", STREAM, alone="{has_no_rolls}"),
+            Row("stream-rows", STREAM),
             Row("choose-rolls", ROLLS, ram="{most_ram}"),
             Row("roll-rows", ROLLED),
         ),

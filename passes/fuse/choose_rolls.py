@@ -39,7 +39,6 @@ from aotc.dialects.graph.interfaces import (
     bytes_of,
     element_type_of,
     is_join,
-    is_kernel,
     is_view,
     shape_of,
     viewed_whole,
@@ -48,7 +47,7 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, FusedOp
 from aotc.model.metadata import row_axis
 from aotc.model.weight_store import WeightStore
-from aotc.passes.fuse.groups import make_group
+from aotc.passes.fuse.groups import group_lone_kernels
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.rolling.group_rows import GroupRows, inner_scratch
 from aotc.passes.kernel.rolling.rings import Buffers, Ring, type_bytes
@@ -104,10 +103,7 @@ class _Program:
     """The kernels of a block, and when each value that they compute is needed."""
 
     def __init__(self, block: Block) -> None:
-        for op in list(block.ops):
-            used = [result for result in op.results if result.first_use is not None]
-            if is_kernel(op) and not is_join(op) and used:
-                make_group([op], used)
+        group_lone_kernels(block)
         end = block.last_op
         assert end is not None
         apart = [op for op in block.ops if is_view(op) or isinstance(op, ConstantOp)]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.interfaces import is_join, is_kernel, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.model.locations import fuse_locations
 
@@ -34,6 +34,17 @@ def make_group(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> FusedOp
         if not any(result.first_use is not None for result in op.results):
             Rewriter.erase_op(op)
     return group
+
+
+def group_lone_kernels(block: Block) -> None:
+    """Make a group of each operation of a block that becomes a kernel and is in none, with all of its results that are
+    used; joins stay. Unused operations are erased."""
+    for op in reversed(list(block.ops)):
+        used = [result for result in op.results if result.first_use is not None]
+        if op.results and not used:
+            Rewriter.erase_op(op)
+        elif is_kernel(op) and not is_join(op):
+            make_group([op], used)
 
 
 def copy_group(ops: Sequence[Operation]) -> tuple[Block, list[SSAValue], dict[SSAValue, SSAValue]]:

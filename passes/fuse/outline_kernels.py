@@ -64,7 +64,7 @@ from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.errors import CompileError
 from aotc.model.locations import fuse_locations, node_names
 from aotc.passes.fuse.carried import carried_at, copy_operand, is_read_once, settle_control_flow
-from aotc.passes.fuse.groups import make_group
+from aotc.passes.fuse.groups import group_lone_kernels, make_group
 from aotc.passes.fuse.reads import in_place, trailing
 from aotc.passes.kernel.signature import block_signature
 
@@ -81,7 +81,8 @@ class OutlineKernelsPass(ModulePass):
         numbers: Counter[str] = Counter(re.sub(r"_\d+$", "", f.sym_name.data) for f in functions(op))
         blocks = graph_blocks(op)
         for block in reversed(blocks):
-            _group_lone_operations(block, _joins(block, _separate_carried(block, _separate_outputs(block))))
+            group_lone_kernels(block)
+            _group_others(block, _joins(block, _separate_carried(block, _separate_outputs(block))))
         settle_control_flow(blocks)
         for block in blocks:
             for group in [each for each in block.ops if isinstance(each, FusedOp | ExternalOp)]:
@@ -183,33 +184,27 @@ def _joins(block: Block, taken: set[SSAValue]) -> set[Operation]:
 
 def _may_be_apart(value: SSAValue) -> bool:
     """Whether the kernel that computes `value` may leave room between its elements: one of ours, for one reader."""
-    if not isinstance(value, OpResult) or not value.has_one_use() or is_join(value.op):
-        return False
-    return isinstance(value.op, FusedOp) or is_kernel(value.op)
+    return isinstance(value, OpResult) and value.has_one_use() and isinstance(value.op, FusedOp)
 
 
 def _write_apart(op: GraphOp, axis: int, starts: Sequence[int]) -> None:
     """Say of the groups that compute the operands of `op` where along `axis` of its result they write them."""
     for value, start in zip(list(op.operands), starts, strict=True):
         assert isinstance(value, OpResult)
-        group = value.op if isinstance(value.op, FusedOp) else make_group([value.op], [value])
+        group = value.op if isinstance(value.op, FusedOp) else make_group([value.op], [value])  # of a copy
         within = list(WITHIN.get(group) or [()] * len(group.results))
-        within[value.index if group is value.op else 0] = (axis, start, shape_of(op.results[0])[axis])
+        within[value.index] = (axis, start, shape_of(op.results[0])[axis])
         WITHIN.set(group, within)
 
 
-def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
-    """Make a group of each operation that is in none, except those in `joins`; erase unused operations."""
-    for op in reversed(list(block.ops)):
-        if isinstance(op, ReturnOp | YieldOp):
+def _group_others(block: Block, joins: Collection[Operation]) -> None:
+    """Make groups of copies, and of joins that are none of `joins`. Raises CompileError where anything else is left
+    that has no kernel."""
+    for op in list(block.ops):
+        if isinstance(op, ReturnOp | YieldOp) or op in joins:
             continue
-        used = [result for result in op.results if result.first_use is not None]
-        if not used:
-            Rewriter.erase_op(op)
-        elif op in joins:
-            continue
-        elif is_kernel(op):
-            make_group([op], used)
+        if is_kernel(op):
+            make_group([op], op.results)
         elif not (isinstance(op, FusedOp | ExternalOp | ConstantOp | ControlOp) or is_view(op)):
             node = ", ".join(node_names(op.location))
             packs = isinstance(op, ConstantPackerOp)

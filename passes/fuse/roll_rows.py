@@ -13,8 +13,8 @@ After:
   graph.yield %3 : tensor<1x1x24x24x8xi8>
 }
 ```
-Groups that go on with the rows of an input which comes by rows (`streamed`) read how many have come from a new argument
-of the entry, `aot.io = "pushed"`.
+Groups that go on with the rows of an input which comes by rows (`streamed`) roll together without being told, and read
+how many have come from a new argument of the entry, `aot.io = "pushed"`.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -54,10 +54,10 @@ class RollRowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for block in graph_blocks(op):
-            together: dict[int, list[Operation]] = {}
+            together: dict[Attribute, list[Operation]] = {}
             for each in block.ops:
-                if isinstance(number := each.attributes.pop(ROLL, None), IntegerAttr):
-                    together.setdefault(number.value.data, []).append(each)
+                if (number := each.attributes.pop(ROLL, each.attributes.get(STREAMED))) is not None:
+                    together.setdefault(number, []).append(each)
             for groups in together.values():
                 _count_rows(block, _roll(groups))
             if together:

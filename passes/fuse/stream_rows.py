@@ -3,61 +3,56 @@
 Where one group reads it, one row for one of its results, its rows are read where the caller has them; else they are
 copied, one after the other, so that those that are read again are there in a ring. What is computed of rows without an
 anchor, as by quantisation, is as large as the input: so the groups up to the first ones with anchors, and all between
-them, go on together (`streamed`), in a row of the block. Without a budget of RAM these alone `roll`.
+them, go on together (`streamed`), in a row of the block.
 
 Before:
 ```mlir
 func.func @main(%x: tensor<1x48x48x3xi8> {aot.name = "x", aot.rows = 4}, ..) {
   %0 = graph.fused (%a = %x : ..) -> (tensor<1x1x24x24x8xi8>) {..}
 ```
-After `stream-rows{alone=true}`:
+After:
 ```mlir
 func.func @main(%x: tensor<1x48x48x3xi8> {aot.name = "x", aot.rows = 4}, ..) {
   %0 = graph.reshape %x {shape = array<i64: 48, 144>} : (tensor<1x48x48x3xi8>) -> tensor<48x144xi8>
-  %1 = graph.fused (%b = %0 : tensor<48x144xi8>) -> (tensor<48x144xi8>) attributes {roll = 0 : i64, streamed} {
+  %1 = graph.fused (%b = %0 : tensor<48x144xi8>) -> (tensor<48x144xi8>) attributes {streamed} {
     %2 = graph.copy %b : (tensor<48x144xi8>) -> tensor<48x144xi8>
     graph.yield %2 : tensor<48x144xi8>
   }
   %3 = graph.reshape %1 {shape = array<i64: 1, 48, 48, 3>} : (tensor<48x144xi8>) -> tensor<1x48x48x3xi8>
-  %4 = graph.fused (%a = %3 : ..) -> (tensor<1x1x24x24x8xi8>) attributes {roll = 0 : i64, streamed} {..}
+  %4 = graph.fused (%a = %3 : ..) -> (tensor<1x1x24x24x8xi8>) attributes {streamed} {..}
 ```
 """
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import Argument, arguments_of, entries
 from aotc.dialects.axis_reads import AxisReads
-from aotc.dialects.graph.interfaces import ShapeError, is_join, is_kernel, is_view, shape_of, viewed_whole
+from aotc.dialects.graph.interfaces import ShapeError, is_view, shape_of, viewed_whole
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp
 from aotc.errors import CompileError
 from aotc.model.locations import node_names
 from aotc.model.metadata import row_axis
-from aotc.passes.fuse.groups import make_group
+from aotc.passes.fuse.groups import group_lone_kernels, make_group
 from aotc.passes.kernel.rolling.group_rows import GroupRows, RowView, anchor_of
-from aotc.passes.kernel.rolling.stages import ROLL, STREAMED, Rolling
+from aotc.passes.kernel.rolling.stages import STREAMED, Rolling
 
 
-@dataclass(frozen=True)
 class StreamRowsPass(ModulePass):
     name = "stream-rows"
-
-    alone: bool = False
-    """Let the groups roll, and no others."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
             for value, given in zip(entry.args, arguments_of(entry), strict=True):
                 if given.rows is not None:
-                    _Stream(entry.body.block, value, given).mark(alone=self.alone)
+                    _Stream(entry.body.block, value, given).mark()
 
 
 class _Stream:
@@ -67,11 +62,9 @@ class _Stream:
         self.block, self.value, self.name, self.most = block, value, given.name, given.rows
         self.axis = row_axis(shape_of(value))
 
-    def mark(self, *, alone: bool) -> None:
+    def mark(self) -> None:
         """Say of the groups that they go on with the rows. Raises CompileError where one of them cannot."""
-        for op in list(self.block.ops):
-            if is_kernel(op) and not is_join(op) and any(result.first_use is not None for result in op.results):
-                make_group([op], [result for result in op.results if result.first_use is not None])
+        group_lone_kernels(self.block)
         if not self._is_read_in_place():
             self._copy()
         groups = self._groups()
@@ -79,8 +72,6 @@ class _Stream:
         self._put_in_a_row(groups)
         for group in groups:
             group.attributes[STREAMED] = UnitAttr()
-            if alone:
-                group.attributes[ROLL] = IntegerAttr(0, i64)
 
     def _is_read_in_place(self) -> bool:
         """Whether one group reads the input, one row for one of its results."""

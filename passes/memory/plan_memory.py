@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
@@ -181,7 +182,7 @@ def _cast(output: SSAValue, kind: MemRefType, head: list[Operation]) -> SSAValue
 
 
 def _mark_aliases(entry: EntryBlock) -> None:
-    """Mark the arguments of kernels that are called with one buffer as operand and as result."""
+    """Mark the arguments of kernels that are called with one buffer as operand and as result, or as two results."""
     for call, task in zip(entry.calls, entry.tasks, strict=True):
         op = call.op
         kernel = entry.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
@@ -193,6 +194,8 @@ def _mark_aliases(entry: EntryBlock) -> None:
                 trails = (write.storage, read.storage) in entry.planned.trails
                 if trails or entry.is_over(write, [read]) or read.overlaps(write):
                     marked |= {n, k}
+        for (n, one), (k, other) in combinations(enumerate(task.writes, len(task.reads)), 2):
+            marked |= {n, k} if one.overlaps(other) else set()  # parts with room between their elements
         if marked and len(task.reads) + len(task.writes) == len(op.operands):
             attributes = contract.arguments_of(kernel)
             for n in marked:

@@ -161,7 +161,7 @@ def layers_in_one_kernel() -> ModelProto:
     g = Network(0, quantized=True)
     g.shapes["x"] = (3, 16, 12)
     x = g.same(g.real("x"), 8, 3)
-    return g.model(g.same(g.same(g.same(x, 8, 3), 8, 3), 2, 1))
+    return g.giving(g.same(g.same(g.same(x, 8, 3), 8, 3), 2, 1))
 
 
 def spread(folder: Path, planted: int) -> tuple[list[int], int]:

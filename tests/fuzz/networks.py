@@ -34,6 +34,16 @@ class Network(Layers):
         """One of some values."""
         return values[int(self.r.integers(0, len(values)))]
 
+    def node(self, kind: str, *operands: str, shape: tuple[int, ...] = (), **attributes: Any) -> str:
+        """A node whose result has a shape, or that of its first operand."""
+        name = super().node(kind, *operands, **attributes)
+        self.shapes[name] = shape or self.shapes.get(operands[0], ())
+        return name
+
+    def giving(self, *results: str) -> ModelProto:
+        """The model of results whose shapes are known."""
+        return self.model((1, *self.shapes["x"]), {name: (1, *self.shapes[name]) for name in results})
+
     def of(self, name: str, *shape: int, is_real: bool = True) -> str:
         """A result of this shape, rounded where the network is."""
         name = self.real(name) if is_real else name
@@ -162,4 +172,4 @@ def drawn(seed: int, *, quantized: bool) -> ModelProto:
         values += [x] if x not in values else []
         if g.r.integers(0, 8) == 0:
             also.append(x)
-    return g.model((1, *g.shapes["x"]), {name: (1, *g.shapes[name]) for name in (x, *also)})
+    return g.giving(x, *also)

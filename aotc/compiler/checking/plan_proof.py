@@ -253,7 +253,9 @@ class _Proof:
                 apart = same or read.value == written.value or self._trails(task, place, read)
                 if span_of(plan, read).meets(span) and not apart:
                     self.found.append(f"task {number} writes over what it reads")
-            if any(span_of(plan, other).meets(span) for other in task.writes[place + 1 :]):
+            # parts of one value are apart
+            others = (each for each in task.writes[place + 1 :] if each.value != written.value)
+            if any(span_of(plan, other).meets(span) for other in others):
                 self.found.append(f"task {number} writes two results to one place")
 
     def _write(self, state: State, access: AccessInfo) -> None:

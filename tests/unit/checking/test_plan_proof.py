@@ -24,7 +24,8 @@ from aotc.pipeline.options import CompileOptions
 
 
 def compiled(model: bytes, **options: Any) -> tuple[ModelInfo, str]:
-    compilation = lower(model, CompileOptions.of(**{"target": SCALAR, **options}))
+    given: dict[str, Any] = {"target": SCALAR, **options}
+    compilation = lower(model, CompileOptions.of(**given))
     source = source_of(compilation)
     assert source is not None
     return compilation.info(), source
@@ -172,6 +173,13 @@ def test_what_a_loop_overwrites_is_found() -> None:
     assert _in_a_loop(*writes, last=TaskInfo((_B,), ())) != []
     again = TaskInfo((_A,), ()), TaskInfo((), (_B,)), TaskInfo((_B,), ())
     assert _in_a_loop(*again, last=TaskInfo()) == ["task 2 reads value 0 of a: another value is there"]
+
+
+def test_two_results_in_one_place_are_found() -> None:
+    """But where both are parts of one value."""
+    both = _in_a_loop(TaskInfo((), (_A, _B)), last=TaskInfo())
+    assert both == ["task 2 writes two results to one place"]
+    assert _in_a_loop(TaskInfo((), (_B, _B)), last=TaskInfo()) == []
 
 
 def _moved(source: str, info: ModelInfo) -> str:

@@ -100,3 +100,67 @@ func.func @kernels(%x: tensor<4x2xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, te
   %6 = graph.exp %5 : (tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %1, %3, %6 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// A kernel of several results writes all that are parts, and is there once; its two pointers to the whole may overlap.
+
+// CHECK:       func.func private @neg_relu_0
+// CHECK-SAME:    aot.within = {{\[\[}}1 : i64, 2 : i64, 4 : i64], [1 : i64, 0 : i64, 4 : i64]]
+// CHECK-NOT:   func.func private @neg
+// CHECK-LABEL: func.func @several
+// CHECK:         [[R:%.*]], [[S:%.*]] = func.call @neg_relu_0(%x)
+// CHECK-NEXT:    [[C:%.*]] = graph.concat [[S]], [[R]]
+// CHECK-NEXT:    func.call @abs_0([[C]])
+
+// BUFFER-LABEL: func.func @several
+// BUFFER-NEXT:    [[W:%.*]] = memref.alloc() : memref<4x4xf32>
+// BUFFER-NEXT:    func.call @neg_relu_0(%x, [[W]], [[W]])
+// PLAN:         func.func private @neg_relu_0({{.*}}memref<4x4xf32> {aot.may_alias}, {{.*}}memref<4x4xf32> {aot.may_alias})
+// PLAN-LABEL:   func.func @several
+// LOOPS-LABEL:  func.func @several
+func.func @several(%x: tensor<4x2xf32>) -> tensor<4x4xf32> attributes {aot.entry} {
+  %0, %1 = graph.rolled (%a = %x : tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {
+    %4 = graph.fused (%b = %a : tensor<4x2xf32>) -> (tensor<4x2xf32>) {
+      %5 = graph.neg %b : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      graph.yield %5 : tensor<4x2xf32>
+    }
+    %6 = graph.fused (%b = %a : tensor<4x2xf32>) -> (tensor<4x2xf32>) {
+      %7 = graph.relu %b : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      graph.yield %7 : tensor<4x2xf32>
+    }
+    graph.yield %4, %6 : tensor<4x2xf32>, tensor<4x2xf32>
+  }
+  %2 = graph.concat %1, %0 {axis = 1, in_place = true} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
+  %3 = graph.abs %2 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %3 : tensor<4x4xf32>
+}
+
+// -----
+
+// What is a part of one whole, and an output, is no part of another: it is copied there.
+
+// CHECK-LABEL: func.func @one_place
+// CHECK:         [[R:%.*]], [[S:%.*]] = func.call @neg_relu_0(%x)
+// CHECK-NEXT:    [[P:%.*]] = func.call @copy_0([[S]])
+// CHECK-NEXT:    graph.concat [[R]], [[P]]
+// CHECK:         func.return {{%.*}}, [[S]]
+// BUFFER-LABEL: func.func @one_place
+// PLAN-LABEL:   func.func @one_place
+// LOOPS-LABEL:  func.func @one_place
+func.func @one_place(%x: tensor<4x2xf32>) -> (tensor<4x4xf32>, tensor<4x2xf32>) attributes {aot.entry} {
+  %0, %1 = graph.rolled (%a = %x : tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {
+    %4 = graph.fused (%b = %a : tensor<4x2xf32>) -> (tensor<4x2xf32>) {
+      %5 = graph.neg %b : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      graph.yield %5 : tensor<4x2xf32>
+    }
+    %6 = graph.fused (%b = %a : tensor<4x2xf32>) -> (tensor<4x2xf32>) {
+      %7 = graph.relu %b : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      graph.yield %7 : tensor<4x2xf32>
+    }
+    graph.yield %4, %6 : tensor<4x2xf32>, tensor<4x2xf32>
+  }
+  %2 = graph.concat %0, %1 {axis = 1, in_place = true} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
+  %3 = graph.abs %2 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %3, %1 : tensor<4x4xf32>, tensor<4x2xf32>
+}

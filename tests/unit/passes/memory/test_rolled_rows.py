@@ -54,7 +54,7 @@ def pictures() -> ModelProto:
     g = Network(0, quantized=True)
     g.shapes["x"] = (3, 24, 12)
     x = g.same(g.real("x"), 8, 3)
-    return g.model(g.same(g.same(x, 8, 3), 2, 1))
+    return g.giving(g.same(g.same(x, 8, 3), 2, 1))
 
 
 def test_budget_is_met_at_the_least_cost(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_few_layers_say_what_many_may_take(monkeypatch: pytest.MonkeyPatch) -> N
     x = g.real("x")
     for _ in range(4):
         x = g.residual(g.same(x, 4, 3))
-    model, found = g.model(x), list[Any]()
+    model, found = g.giving(x), list[Any]()
     for more in ((None,), (2, 2, None)):
         monkeypatch.setattr("aotc.passes.fuse.choose_rolls._MORE", more)
         options = CompileOptions.of(target=SCALAR, ram="min", stop_after="plan")
@@ -100,7 +100,7 @@ def test_reductions_take_rows_as_they_come(quantized: bool, absent: Sequence[str
     g.shapes["x"] = (3, 24, 7)
     x = g.same(g.same(g.real("x"), 8, 3), 16, 1)
     drawn = {kind: how for kind, how in REDUCTIONS.items() if kind not in absent}
-    model = g.model(*(g.real(g.node(kind, x, shape=shape, **how)) for kind, (how, shape) in drawn.items()))
+    model = g.giving(*(g.real(g.node(kind, x, shape=shape, **how)) for kind, (how, shape) in drawn.items()))
     plain, rolled = compiled(model, None), compiled(model, "min")
     whole = 16 * 24 * 7 * (1 if quantized else 4)
     assert rolled.info().workspace_bytes < whole < plain.info().workspace_bytes
@@ -114,7 +114,7 @@ def test_a_mean_that_rows_are_multiplied_with_ends_a_kernel(tmp_path: Path) -> N
     x = g.same(g.same(g.same("x", 8, 3), 16, 1), 4, 3)
     gates = g.node("Sigmoid", g.same(g.node("GlobalAveragePool", x, shape=(4, 1, 1)), 4, 1))
     y = g.node("Mul", x, gates)
-    model = g.model(g.node("GlobalMaxPool", g.same(g.same(y, 16, 3), 8, 1), shape=(8, 1, 1)))
+    model = g.giving(g.node("GlobalMaxPool", g.same(g.same(y, 16, 3), 8, 1), shape=(8, 1, 1)))
     plain, rolled = compiled(model, None), compiled(model, "min")
     assert rolled.info().workspace_bytes < 4 * 20 * 6 * 4 + 3200 < plain.info().workspace_bytes
     check(plain, rolled, {"x": g.r.standard_normal((1, 3, 20, 6)).astype(np.float32)}, tmp_path)

@@ -1,4 +1,4 @@
-// RUN: aotc-opt %s --split-input-file --verify-diagnostics -p 'stream-rows{alone=true}' | filecheck %s
+// RUN: aotc-opt %s --split-input-file --verify-diagnostics -p 'stream-rows' | filecheck %s
 
 // Some of the rows, and all of them at once, cannot be had while they come.
 
