@@ -83,8 +83,8 @@ def linked(artifacts: ArtifactSet) -> Content:
     # read at each load: no more than loading needs
     described = to_json(replace(info, constants=()), beside, indent=None)
     objects.append(data_object(json_symbol(info.name), described.encode() + b"\0", target))
-    if info.interface_api == "packed" and target.pointer_width == 64:
-        objects.append(tvm_ffi_object(info, target))
+    if (as_module := tvm_ffi_object(info, target)) is not None:
+        objects.append(as_module)
     for problem in artifacts.unloadable():
         warnings.warn(str(problem), MissingLoaderWarning, stacklevel=2)
     if carried := artifacts.carried():

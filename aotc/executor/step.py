@@ -73,13 +73,14 @@ class Workspaces:
             self._idle.append(workspace)
 
     def push(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> bool:
-        """One call on the next rows; whether the outputs are there. Raises RunError."""
+        """One call on the next rows; whether the outputs are there. Raises RunError, and then none have come."""
         streamed = self._native.info.streamed
         assert self._reserved is not None and streamed is not None and streamed.rows is not None
         workspace, lock = self._reserved
         with lock:
             status = self._native.push_on(inputs, outputs, workspace)()
             if status not in (0, 1):
+                self.came = 0
                 raise failed(self._native.info.name, status)
             rows = inputs[self._native.info.inputs.index(streamed)].shape[streamed.rows.axis]
             self.came = 0 if status else self.came + rows

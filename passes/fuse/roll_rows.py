@@ -20,7 +20,7 @@ how many have come from a new argument of the entry, `aot.io = "pushed"`.
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -124,7 +124,7 @@ def _count_rows(block: Block, rolled: RolledOp) -> None:
         return
     arguments, results = arguments_of(function), results_of(function)
     value, given = next((arg, each) for arg, each in zip(block.args, arguments, strict=True) if each.rows is not None)
-    kind = TensorType(i32, [2])
+    kind = RolledOp.COUNTS
     pushed = append_argument(function, kind, Argument(name=f"{given.name} rows", dtype="int32", io="pushed"), "pushed")
     set_results(function, results)
     rolled.block.insert_arg(kind, len(rolled.block.args))

@@ -61,8 +61,8 @@ def _reset(module: ModuleOp) -> FuncOp:
             if count := prod(state.shape):
                 _restore(arena, state, count)
         if (offset := contract.PUSHED.get(main)) is not None:
-            pushed = buffer_at(arena, offset, MemRefType(i32, [2]))
-            memref.StoreOp.get(arith.ConstantOp.from_int_and_width(0, 32), pushed, [index_constant(0)])
+            pushed = buffer_at(arena, offset, MemRefType(i32, [3]))
+            memref.StoreOp.get(arith.ConstantOp.from_int_and_width(0, 32), pushed, [index_constant(contract.CAME)])
         ReturnOp(arith.ConstantOp.from_int_and_width(0, 32))
     return function
 

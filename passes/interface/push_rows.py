@@ -1,14 +1,15 @@
 """Let the entry be given an input some rows at a time: one call of it after the other makes one run of the model.
 
-Two integers in the workspace, `aot.pushed`, say how many rows had come before a call and with it; the kernel that reads
-the input goes on from there. What the entry computes before it is done at the first rows, all that is behind it when
-the last ones have come. The entry is given the number of rows, and returns 1 where outputs are there, 0 where more rows
-are to come; -1 for fewer rows than one or more than `aot.rows`, -2 for more than are missing: nothing is done then.
+Three integers in the workspace, `aot.pushed`, say how many rows had come before a call and with it, from where the
+kernel that reads the input goes on, and how many the next call finds: none where this one fails. What the entry
+computes before it is done at the first rows, all that is behind it when the last ones have come. The entry is given the
+number of rows, and returns 1 where outputs are there, 0 where more rows are to come; -1 for fewer rows than one or more
+than `aot.rows`, -2 for more than are missing: nothing is done then.
 
 Before, with what else is in the entry left out:
 ```mlir
 func.func @aotc_kws_push_x(%x: !aot.ptr<i8> {aot.rows = 4, aot.shape = [1, 96, 96, 3]}, %y: !aot.ptr<i8>) -> i32 {
-  %pushed = memref.view %ws[%c512][] : memref<1024xi8> to memref<2xi32>
+  %pushed = memref.view %ws[%c512][] : memref<1024xi8> to memref<3xi32>
   func.call @aotc_kws_rolled_0(%x, %pushed, ..)
   func.call @aotc_kws_gemm_0(..)
   func.return %c0
@@ -16,14 +17,16 @@ func.func @aotc_kws_push_x(%x: !aot.ptr<i8> {aot.rows = 4, aot.shape = [1, 96, 9
 After:
 ```mlir
 func.func @aotc_kws_push_x(%x: !aot.ptr<i8> {..}, %rows: i32 {aot.dim = 1}, %y: !aot.ptr<i8>) -> i32 {
-  %pushed = memref.view %ws[%c512][] : memref<1024xi8> to memref<2xi32>
+  %pushed = memref.view %ws[%c512][] : memref<1024xi8> to memref<3xi32>
   aot.check ..                                      // the number of rows
-  memref.store (%pushed[0] + %rows), %pushed[1]
+  memref.store %pushed[2], %pushed[0]
+  memref.store (%pushed[2] + %rows), %pushed[1]
+  memref.store 0, %pushed[2]
   func.call @aotc_kws_rolled_0(%x, %pushed, ..)
   scf.if %all_are_there {
     func.call @aotc_kws_gemm_0(..)
   }
-  memref.store (%all_are_there ? 0 : %pushed[1]), %pushed[0]
+  memref.store (%all_are_there ? 0 : %pushed[1]), %pushed[2]
   func.return %all_are_there
 ```
 """
@@ -71,10 +74,11 @@ class _Entry:
         end = self.block.last_op
         assert isinstance(end, ReturnOp)
         build = Builder(InsertPoint.before(self.call))
-        came = self._element(build, 0)
+        came = build.insert(memref.LoadOp.get(self.pushed, [_index(build, contract.CAME)])).res
         stop = build.insert(arith.AddiOp(came, rows)).result
         build.insert(CheckOp(self._status(build, rows, stop)))
-        build.insert(memref.StoreOp.get(stop, self.pushed, [_index(build, 1)]))
+        for place, count in enumerate((came, stop, _constant(build, 0))):
+            build.insert(memref.StoreOp.get(count, self.pushed, [_index(build, place)]))
         if before:
             first = build.insert(arith.CmpiOp(came, _constant(build, 0), "eq")).result
             build.insert(_conditional(first, before))
@@ -83,7 +87,7 @@ class _Entry:
         if after:
             build.insert(_conditional(done, after))
         following = build.insert(arith.SelectOp(done, _constant(build, 0), stop)).result
-        build.insert(memref.StoreOp.get(following, self.pushed, [_index(build, 0)]))
+        build.insert(memref.StoreOp.get(following, self.pushed, [_index(build, contract.CAME)]))
         end.operands[0] = build.insert(arith.ExtUIOp(done, i32)).result
 
     def _tasks(self) -> tuple[list[Operation], list[Operation]]:
@@ -103,9 +107,6 @@ class _Entry:
             op.detach()
         self.block.insert_ops_before(values, next(iter([*sides[0], self.call])))
         return sides
-
-    def _element(self, build: Builder, place: int) -> SSAValue:
-        return build.insert(memref.LoadOp.get(self.pushed, [_index(build, place)])).res
 
     def _status(self, build: Builder, rows: SSAValue, stop: SSAValue) -> SSAValue:
         """0 where so many rows may come."""

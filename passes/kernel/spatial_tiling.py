@@ -118,11 +118,6 @@ def window_tiling(op: AnchorOp, schedule: Schedule) -> SpatialTiling:
     return SpatialTiling((0,), 2, schedule.mr if isinstance(schedule, MatmulSchedule) else schedule.positions)
 
 
-def row_axis(shape: Sequence[int]) -> int:
-    """The axis of rows: the first one of more than one position, or the last one."""
-    return next((axis for axis, extent in enumerate(shape) if extent > 1), len(shape) - 1)
-
-
 def window_rows(
     op: AnchorOp, windows: Sequence[SlidingWindow], axis: int, *, first: int = 2, unit: int = 1
 ) -> Mapping[int, AxisReads] | None:

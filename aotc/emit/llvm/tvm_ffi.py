@@ -12,9 +12,12 @@ from aotc.model.dlpack import HANDLE_CODE, TENSOR_CODE
 from aotc.model.metadata import ModelInfo, TensorInfo
 
 
-def tvm_ffi_object(info: ModelInfo, target: Target) -> bytes:
-    """An object that exports the packed entry of the model `info` as functions of apache-tvm-ffi."""
-    assert info.interface_api == "packed" and target.pointer_width == 64
+def tvm_ffi_object(info: ModelInfo, target: Target) -> bytes | None:
+    """An object that exports the packed entry of the model `info` as functions of apache-tvm-ffi; None for another
+    entry, on 32 bits, and where an input comes by rows: such a function has no status that says that more are to
+    come."""
+    if info.interface_api != "packed" or target.pointer_width != 64 or info.streamed is not None:
+        return None
     handles = [what for what in ("workspace", "weights") if getattr(info, what) == "caller"]
     takes = [*map(_described, info.inputs), *(f"{_described(each)} for the result" for each in info.outputs)]
     takes += [f"a pointer to the {what}" for what in handles]

@@ -16,6 +16,7 @@ means and from which phase on it holds. By who carries them:
 
 # pyright: reportUnusedImport=false
 from aotc.dialects.aot.contract.arguments import (
+    CAME,
     PARAMETERS,
     PUSHED,
     RETAINED,

@@ -259,8 +259,11 @@ STATES: Final = _Arguments("aot.states")
 
 
 PUSHED: Final = Field[int]("aot.pushed")
-"""Of an entry, from `plan` on, that is given an input by rows: where in the workspace, in bytes, two integers of 32
-bits are, the number of rows that had come before the call at hand, and with it."""
+"""Of an entry, from `plan` on, that is given an input by rows: where in the workspace, in bytes, three integers of 32
+bits are, the number of rows that had come before the call at hand, and with it; and at `CAME` how many the next one
+goes on from, none where this one fails."""
+CAME: Final = 2
+"""The place among the integers of `PUSHED` of how many rows have come when no call is at hand."""
 
 
 def streamed_of(main: FuncOp) -> str:

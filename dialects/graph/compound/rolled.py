@@ -13,6 +13,7 @@ that a rolling line buffer; for convolutions, "fused-layer" of Alwani et al., MI
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i32
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
@@ -34,11 +35,12 @@ class RolledOp(AnchorOp):
     reads is known to kernel strategies: who makes the operation gives the types of the buffers.
 
     With `streamed` the input of that number comes by rows: one call after the other goes on with the next ones, the
-    first of which is at the first row's place. The last input then are two integers: how many rows had come before a
-    call, and with it.
+    first of which is at the first row's place. The last input then are `COUNTS`: how many rows had come before a call,
+    and with it; the third is not for the kernel.
     """
 
     name = "graph.rolled"
+    COUNTS: ClassVar[TensorType] = TensorType(i32, [3])
     inputs = var_operand_def(TensorType)
     values = var_result_def(TensorType)
     body = region_def("single_block")
@@ -80,8 +82,8 @@ class RolledOp(AnchorOp):
             raise ShapeError("the region's arguments must have the types of the inputs")
         if not self.yielded:
             raise ShapeError("the region must yield values")
-        place, counts = self.streamed, self.inputs[-1].type == TensorType(i32, [2])
-        if place is not None and not (counts and 0 <= place < len(self.inputs) - 1):
+        place, kinds = self.streamed, [value.type for value in self.inputs]
+        if place is not None and not (kinds[-1:] == [self.COUNTS] and 0 <= place < len(kinds) - 1):
             raise ShapeError("what comes by rows must be an input, and the last input say how many have come")
         for op in self.block.ops:
             if not isinstance(op, FusedOp | YieldOp) and not is_view(op) and not is_join(op):

@@ -59,11 +59,6 @@ class Read:
             return first
         return b.select(b.compare("lt", made, self.last), first, b.index(self.extent))
 
-    def needed(self, made: Steps) -> Steps:
-        """How many rows are needed to compute so many."""
-        rows = self.rows
-        return np.clip((made * rows.stride + rows.lead) // rows.per, 0, self.extent) * (made > 0)
-
 
 @dataclass(frozen=True)
 class Place:

@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import TensorType, i8
+from xdsl.ir import Block
 
 from aotc.dialects.axis_reads import AxisReads
+from aotc.dialects.graph.movement import ReshapeOp
 
 
 def bounds(reads: AxisReads, first: int, last: int) -> tuple[int, int]:
@@ -35,3 +38,10 @@ def test_reads_of_reads_are_within(seed: int) -> None:
 )
 def test_places_are_covered(places: list[int], extent: int, expected: AxisReads) -> None:
     assert AxisReads.covering(1, extent, [(place, place) for place in places]) == expected
+
+
+def test_nothing_is_known_of_a_view_without_elements() -> None:
+    """Whichever axis has none."""
+    for source, target in (((2, 0, 3), (0, 6)), ((0, 4), (2, 0)), ((4, 0), (0, 2))):
+        view = ReshapeOp.get(Block(arg_types=[TensorType(i8, source)]).args[0], shape=target)
+        assert [view.reads_along(axis) for axis in range(len(target))] == [None] * len(target)

@@ -84,8 +84,8 @@ func.func @planes(%x: tensor<1x1x8x5x3xi8>) -> tensor<1x3x8x5xi8> attributes {ao
 // Groups that go on with the rows of an input are told how many have come.
 
 // CHECK-LABEL: func.func @streamed
-// CHECK-SAME:    %pushed: tensor<2xi32> {aot.name = "x rows", aot.dtype = "int32", aot.io = "pushed"}) -> (tensor<1x1x8x5x3xi8> {aot.name = "y"})
-// CHECK:         graph.rolled ({{%.*}} = %x : tensor<1x1x8x5x3xi8>, {{%.*}} = %pushed : tensor<2xi32>) -> (tensor<1x1x8x5x3xi8>) attributes {{{.*}}streamed = 0 : i64} {
+// CHECK-SAME:    %pushed: tensor<3xi32> {aot.name = "x rows", aot.dtype = "int32", aot.io = "pushed"}) -> (tensor<1x1x8x5x3xi8> {aot.name = "y"})
+// CHECK:         graph.rolled ({{%.*}} = %x : tensor<1x1x8x5x3xi8>, {{%.*}} = %pushed : tensor<3xi32>) -> (tensor<1x1x8x5x3xi8>) attributes {{{.*}}streamed = 0 : i64} {
 // CHECK-NOT:       streamed
 func.func @streamed(%x: tensor<1x1x8x5x3xi8> {aot.name = "x", aot.rows = 2 : i64}) -> (tensor<1x1x8x5x3xi8> {aot.name = "y"}) attributes {aot.entry} {
   %0 = graph.fused (%a = %x : tensor<1x1x8x5x3xi8>) -> (tensor<1x1x8x5x3xi8>) attributes {roll = 0 : i64, streamed} {

@@ -47,8 +47,9 @@ builtin.module attributes {aot.name = "kws", aot.workspace = "caller", aot.plan 
 // Rows that have come are forgotten.
 
 // CHECK:      func.func @aotc_kws_reset() -> i32 {
-// CHECK:        [[PUSHED:%\d+]] = memref.view {{.*}} to memref<2xi32>
-// CHECK:        memref.store {{%\d+}}, [[PUSHED]][{{%\d+}}] : memref<2xi32>
+// CHECK:        [[PUSHED:%\d+]] = memref.view {{.*}} to memref<3xi32>
+// CHECK:        [[CAME:%\d+]] = arith.constant 2 : index
+// CHECK:        memref.store {{%\d+}}, [[PUSHED]][[[CAME]]] : memref<3xi32>
 builtin.module attributes {aot.name = "kws", aot.workspace = "internal", aot.plan = {peak_bytes = 96 : i64, lower_bound_bytes = 96 : i64, optimal = true, alignment = 16 : i64, order = [], buffers = []}} {
   func.func @aotc_kws_push_x() -> i32 attributes {aot.entry, aot.pushed = 64 : i64} {
     %0 = arith.constant 0 : i32

@@ -17,8 +17,11 @@ from quick_c import quick_flags, write_c
 from test_rolled_rows import pictures
 
 from aotc.compiler.driver import in_process, lower
+from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, UsageError
 from aotc.executor import CompiledModel, compiled_in_process, load
+from aotc.executor.step import RunError
+from aotc.machines.targets import lookup
 from aotc.measuring.routes import build_shared
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
@@ -221,3 +224,41 @@ def test_samples_of_a_sequence() -> None:
     for count in (7, 1, 5, 6, 2, 7, 3, 4, 5):
         found, place = made.push(x_values[:, :, place : place + count]), place + count
     assert bits(found) == bits(whole(x_values)) and made.metadata.workspace_bytes < whole.metadata.workspace_bytes
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_a_call_that_fails_forgets_the_rows(place: str, tmp_path: Path) -> None:
+    """With the first rows or the last ones, by C and by LLVM: the next ones are the first of a run."""
+    given, read, result = ("s", "x", "m") if place == "first" else ("m", "s", "y")
+    picked = [
+        helper.make_node("Gather", [given, "i"], ["g"], axis=3),
+        helper.make_node("Mul", ["g", read], [result]),
+    ]
+    extremes = {"first": ("m", "y"), "last": ("x", "m")}[place]
+    reduced = helper.make_node("ReduceMax", extremes[:1], extremes[1:], axes=[1, 2])
+    nodes = [*picked, reduced] if place == "first" else [reduced, *picked]
+    floats = {"x": [1, 9, 5, 4], "s": [1, 1, 1, 4], "y": [1, 1, 1, 4]}
+    infos = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in floats.items()}
+    infos["i"] = helper.make_tensor_value_info("i", TensorProto.INT64, [4])
+    graph = helper.make_graph(nodes, "g", [infos[name] for name in "xsi"], [infos["y"]])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    streamed = compiled(model, 2, input_layouts={}, check_indices=True)
+    rng, right, wrong = np.random.default_rng(1), np.array([3, 0, 1, 2]), np.array([3, 0, 9, 2])
+    x, s = rng.standard_normal((1, 9, 5, 4)).astype(np.float32), np.ones((1, 1, 1, 4), np.float32)
+    for made in (load(build_shared(write_c(streamed, tmp_path), quick_flags())), compiled_in_process(streamed)):
+        expected = made(x=x, s=s, i=right)
+        with pytest.raises(RunError):
+            made(x=x, s=s, i=wrong)
+        assert made.rows_pushed == 0
+        with pytest.raises(RunError):
+            for first in range(0, 9, 2):
+                made.push(x[:, first : first + 2], s=s, i=wrong)
+        assert made.rows_pushed == 0
+        assert bits(made(x=x, s=s, i=right)) == bits(expected)
+
+
+def test_no_module_of_another_package_takes_rows() -> None:
+    """One of apache-tvm-ffi has no status that says whether the outputs are there."""
+    for rows in (None, 2):
+        made = replace(compiled(pictures(), rows, io="quantized").info(), interface_api="packed")
+        assert (tvm_ffi_object(made, lookup(SCALAR)) is None) == (rows is not None)

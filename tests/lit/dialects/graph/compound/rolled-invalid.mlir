@@ -50,8 +50,8 @@ func.func @type(%x: tensor<8x4xi8>) {
 // -----
 
 // CHECK: what comes by rows must be an input, and the last input say how many have come
-func.func @counts(%x: tensor<8x4xi8>, %n: tensor<2xi64>) {
-  %0 = graph.rolled (%a = %x : tensor<8x4xi8>, %m = %n : tensor<2xi64>) -> (tensor<8x4xi8>) attributes {streamed = 0 : i64} {
+func.func @counts(%x: tensor<8x4xi8>, %n: tensor<3xi64>) {
+  %0 = graph.rolled (%a = %x : tensor<8x4xi8>, %m = %n : tensor<3xi64>) -> (tensor<8x4xi8>) attributes {streamed = 0 : i64} {
     %1 = graph.fused (%b = %a : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
       %2 = graph.neg %b : (tensor<8x4xi8>) -> tensor<8x4xi8>
       graph.yield %2 : tensor<8x4xi8>
@@ -64,13 +64,28 @@ func.func @counts(%x: tensor<8x4xi8>, %n: tensor<2xi64>) {
 // -----
 
 // CHECK: what comes by rows must be an input, and the last input say how many have come
-func.func @number(%x: tensor<8x4xi8>, %n: tensor<2xi32>) {
-  %0 = graph.rolled (%a = %x : tensor<8x4xi8>, %m = %n : tensor<2xi32>) -> (tensor<8x4xi8>) attributes {streamed = 1 : i64} {
+func.func @number(%x: tensor<8x4xi8>, %n: tensor<3xi32>) {
+  %0 = graph.rolled (%a = %x : tensor<8x4xi8>, %m = %n : tensor<3xi32>) -> (tensor<8x4xi8>) attributes {streamed = 1 : i64} {
     %1 = graph.fused (%b = %a : tensor<8x4xi8>) -> (tensor<8x4xi8>) {
       %2 = graph.neg %b : (tensor<8x4xi8>) -> tensor<8x4xi8>
       graph.yield %2 : tensor<8x4xi8>
     }
     graph.yield %1 : tensor<8x4xi8>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: what comes by rows must be an input, and the last input say how many have come
+func.func @no_inputs() {
+  %0 = graph.rolled () -> (tensor<1xi8>) attributes {streamed = 0 : i64} {
+    %1 = graph.fused () -> (tensor<1xi8>) {
+      %2 = graph.constant dense<1> : tensor<1xi8>
+      %3 = graph.neg %2 : (tensor<1xi8>) -> tensor<1xi8>
+      graph.yield %3 : tensor<1xi8>
+    }
+    graph.yield %1 : tensor<1xi8>
   }
   func.return
 }

@@ -1,17 +1,23 @@
 // RUN: aotc-opt %s --split-input-file -p push-rows | filecheck %s
 
-// What is in front of the call that reads rows is done with the first ones, what is behind it with the last ones.
+// What is in front of the call that reads rows is done with the first ones, what is behind it with the last ones. None have come until
+// all is done: where one of the calls fails, the next rows are the first ones.
 
 // CHECK-LABEL: func.func @aotc_m_push_x(
 // CHECK-SAME:    %x: !aot.ptr<i8>
 // CHECK-SAME:    %rows: i32 {aot.dim = 1 : i64}, %y: !aot.ptr<i8>
 // CHECK:         %pushed = memref.view
-// CHECK:         [[CAME:%.*]] = memref.load %pushed
+// CHECK:         [[PLACE:%.*]] = arith.constant 2 : index
+// CHECK:         [[CAME:%.*]] = memref.load %pushed[[[PLACE]]]
 // CHECK:         [[STOP:%.*]] = arith.addi [[CAME]], %rows : i32
 // CHECK:         arith.cmpi uge
 // CHECK:         arith.cmpi sgt, [[STOP]]
 // CHECK:         aot.check
+// CHECK:         [[NONE:%.*]] = arith.constant 0 : i32
+// CHECK:         memref.store [[CAME]], %pushed
 // CHECK:         memref.store [[STOP]], %pushed
+// CHECK:         [[PLACE:%.*]] = arith.constant 2 : index
+// CHECK:         memref.store [[NONE]], %pushed[[[PLACE]]]
 // CHECK:         [[FIRST:%.*]] = arith.cmpi eq, [[CAME]]
 // CHECK:         scf.if [[FIRST]] {
 // CHECK-NEXT:      func.call @before
@@ -25,7 +31,8 @@
 // CHECK-NEXT:      aot.check
 // CHECK-NEXT:    }
 // CHECK:         [[NEXT:%.*]] = arith.select [[LAST]], {{%.*}}, [[STOP]] : i32
-// CHECK:         memref.store [[NEXT]], %pushed
+// CHECK:         [[PLACE:%.*]] = arith.constant 2 : index
+// CHECK:         memref.store [[NEXT]], %pushed[[[PLACE]]]
 // CHECK:         [[STATUS:%.*]] = arith.extui [[LAST]] : i1 to i32
 // CHECK:         func.return [[STATUS]] : i32
 builtin.module {
@@ -41,8 +48,8 @@ builtin.module {
     %0 = func.call @before(%data) : (!aot.ptr<i8>) -> i32
     aot.check %0
     %p = arith.constant 64 : index
-    %pushed = memref.view %ws[%p][] : memref<128xi8> to memref<2xi32>
-    %count = aot.data %pushed : memref<2xi32> to !aot.ptr<i32>
+    %pushed = memref.view %ws[%p][] : memref<128xi8> to memref<3xi32>
+    %count = aot.data %pushed : memref<3xi32> to !aot.ptr<i32>
     %1 = func.call @rows(%x, %count, %data) : (!aot.ptr<i8>, !aot.ptr<i32>, !aot.ptr<i8>) -> i32
     aot.check %1
     %2 = func.call @behind(%data, %y) : (!aot.ptr<i8>, !aot.ptr<i8>) -> i32
