@@ -53,6 +53,8 @@ class EntryBlock:
     """The storage of the block around that a storage is, for those that are of there."""
     moving: set[SSAValue] = field(default_factory=set[SSAValue])
     """Views of a place that is known at run time only."""
+    pushed: set[int] = field(default_factory=set[int])
+    """The storages that say how many rows of an input have come."""
     plan: MemoryPlan | None = None
 
     def read(self, plan: Planner) -> None:
@@ -157,6 +159,7 @@ class EntryBlock:
         """Add an input or output of the entry, `inside` the workspace or not, or what is kept there."""
         is_output = io == "output"
         if io in contract.RETAINED:
+            self.pushed |= {len(self.roots)} if io == "pushed" else set()
             self._add(argument, Role.STATE)
         elif inside:
             self._add(argument, Role.ARENA, from_start=not is_output, to_end=is_output)
@@ -207,7 +210,9 @@ class EntryBlock:
                 and [write.storage for write in writes].count(writes[position].storage) == 1
             ]
         trails = contract.TRAILS.get(kernel) if kernel is not None else None
-        return Task(reads, writes, tuple(dict.fromkeys(reused)), tuple(self._trails(memory, touched, trails or ())))
+        behind = tuple(self._trails(memory, touched, trails or ()))
+        pushed = any(read.storage in self.pushed for read in reads)
+        return Task(reads, writes, tuple(dict.fromkeys(reused)), behind, pushed)
 
     def _trails(
         self, memory: Sequence[SSAValue], touched: Sequence[Access], trails: Sequence[Sequence[int]]

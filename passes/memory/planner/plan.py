@@ -69,7 +69,9 @@ def plan_memory(
     if threads > 1:  # where buffers have the same middle
         return best
     return (
-        best if best.trails else replace(best, placement=search([each.buffer for each in best.blocks], best.placement))
+        best
+        if best.trails_of_blocks
+        else replace(best, placement=search([each.buffer for each in best.blocks], best.placement))
     )
 
 
@@ -114,6 +116,9 @@ def share_in_place(program: Program, order: Sequence[int]) -> list[Block]:
             head = chain_of[operand]
             if chains[head][-1] != operand:
                 continue  # another result has it already
+            is_output = program.storages[result].role is Role.OUTPUT
+            if is_output and program.stays(order, lifetimes[head][0], position):
+                continue  # the caller's memory may be another one meanwhile
             chains[head].append(result)
             chain_of[result] = head
             del chains[result]
@@ -132,8 +137,9 @@ def _use_outputs_as_scratch(program: Program, plan: MemoryPlan, threads: int) ->
     """Move blocks that are dead before an output is first written into its memory, where that shrinks the arena."""
     occupied = {s: range(first, last + 1) for s, (first, last) in program.lifetimes(plan.order).items()}
     kinds = {block: {program.storages[s].kind for s in block.storages} for block in plan.blocks}
+    moving = [block for block in plan.blocks if not program.stays(plan.order, block.first, block.last)]
     guests: dict[Block, Block] = {}
-    by_size = sorted(plan.blocks, key=lambda block: (-block.size, block.first))
+    by_size = sorted(moving, key=lambda block: (-block.size, block.first))
     for output, storage in enumerate(program.storages):
         if storage.role is not Role.OUTPUT or output not in occupied:
             continue

@@ -13,7 +13,7 @@ class Role(Enum):
     ARENA = "arena"
     """Ours to place."""
     OUTPUT = "output"
-    """The caller's: defined only when the program is done, so it may serve as scratch before."""
+    """The caller's: defined only when the program is done, so it may serve as scratch before, within one run."""
     FIXED = "fixed"
     """Inputs and weights: never written."""
     STATE = "state"
@@ -51,12 +51,14 @@ class Access:
 class Task:
     """One call. `in_place`: (written storage, read storage) of equal size, the first of which may take over the
     memory of the second if that dies here; the better first. `trails`: (written storage, read storage, bytes), the
-    first of which may begin so many bytes or more below the second, and overlap it, if that dies here."""
+    first of which may begin so many bytes or more below the second, and overlap it, if that dies here. A task that is
+    `pushed` is one of several runs of the program, between which what is in use then stays."""
 
     reads: tuple[Access, ...]
     writes: tuple[Access, ...]
     in_place: tuple[tuple[int, int], ...] = ()
     trails: tuple[tuple[int, int, int], ...] = ()
+    pushed: bool = False
 
     @property
     def storages(self) -> tuple[int, ...]:
@@ -87,6 +89,10 @@ class Program:
                 writes[access.storage].append((number, access))
             result.append(sorted(before))
         return result
+
+    def stays(self, order: Sequence[int], first: int, last: int) -> bool:
+        """Whether what is in use between two positions in `order` is so from one run of the program to the next."""
+        return any(self.tasks[number].pushed for number in order[first : last + 1])
 
     def lifetimes(self, order: Sequence[int]) -> dict[int, tuple[int, int]]:
         """First and last position in `order` at which each storage is used, if at all; the end of the program is one

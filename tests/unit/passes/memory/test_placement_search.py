@@ -54,6 +54,19 @@ def test_plans_are_searched_unless_threads_write_where_they_wrote() -> None:
     assert shared.placement.peak > 20
 
 
+def test_plans_are_searched_in_which_nothing_trails() -> None:
+    """A result may trail one operand, and takes over another one, whose block it is in."""
+    storages = tuple(Storage(size, Role.ARENA) for size in (*(size for size, _, _ in CLOSED), 0, 0, 0))
+    used = [[i for i, (_, first, last) in enumerate(CLOSED) if first <= now <= last] for now in range(8)]
+    taken, trailed, result = (Access(number, 0, 0) for number in range(len(CLOSED), len(storages)))
+    steps = [Task((), tuple(Access(i, 0, storages[i].size) for i in each)) for each in used]
+    steps.append(Task((), (taken, trailed)))
+    over, behind = ((result.storage, taken.storage),), ((result.storage, trailed.storage, 0),)
+    steps.append(Task((taken, trailed), (result,), over, behind))
+    plan = plan_memory(Program(storages, tuple(steps)), 1, "given")
+    assert plan.trails and not plan.trails_of_blocks and plan.placement.peak == 20
+
+
 def _cut(sections: int, height: int, cuts: int, rng: random.Random) -> list[Box]:
     """A rectangle of memory and time cut into boxes: nothing is lost where all fit again."""
     pieces = [(0, sections, 0, height)]

@@ -14,16 +14,18 @@ ROLES = {"x": Role.FIXED, "y": Role.OUTPUT, "z": Role.OUTPUT, "s": Role.STATE}
 
 
 def planned(sizes: dict[str, int], tasks: str, in_place: bool = True) -> tuple[MemoryPlan, dict[str, str], int]:
-    """Of tasks as `x>a a>b! ..`, in the order given: `ab>c` reads a and b, `!` lets c take the memory of any of them.
+    """Of tasks as `x>a a>b! ..`, in the order given: `ab>c` reads a and b, `!` lets c take the memory of any of them,
+    and `+` in front says that the task is pushed.
     With the plan, in which output each storage is that lies in one, and the bytes of the arena."""
     names = list(sizes)
     whole = [Access(number, 0, size) for number, size in enumerate(sizes.values())]
     steps: list[Task] = []
     for step in tasks.split():
-        reads, writes = step.rstrip("!").split(">")
+        reads, writes = step.strip("+!").split(">")
         read, written = ([names.index(name) for name in each] for each in (reads, writes))
         pairs = tuple((result, operand) for result in written for operand in read) if step.endswith("!") else ()
-        steps.append(Task(tuple(whole[i] for i in read), tuple(whole[i] for i in written), pairs))
+        touched = (tuple(whole[i] for i in places) for places in (read, written))
+        steps.append(Task(*touched, in_place=pairs, pushed=step.startswith("+")))
     storages = tuple(Storage(size, ROLES.get(name, Role.ARENA)) for name, size in sizes.items())
     plan = plan_memory(Program(storages, tuple(steps)), 1, "given", in_place)
     hosts = {names[s]: names[block.host] for block in plan.hosted for s in block.storages if block.host is not None}
@@ -54,6 +56,13 @@ def planned(sizes: dict[str, int], tasks: str, in_place: bool = True) -> tuple[M
         # y has one itself: before it a fits in there
         ({"x": 8, "a": 9, "c": 1, "b": 9, "y": 9}, "x>a a>c c>b b>y!", {"b": "y", "a": "y"}, 1),
         ({"x": 8, "b": 9, "a": 9, "c": 1, "y": 9}, "x>b x>a a>c bc>y!", {"b": "y"}, 10),
+        # a, and what is read with it, stays from one run to the next; b does not, nor do those before
+        ({"x": 8, "a": 9, "b": 9, "c": 1, "y": 9}, "+x>a a>b b>c c>y", {"b": "y"}, 9),
+        ({"x": 8, "a": 9, "b": 1, "c": 1, "y": 9}, "x>a +xa>b b>c c>y", {}, 10),
+        ({"x": 8, "a": 9, "b": 1, "c": 1, "y": 9}, "x>a a>b +xb>c c>y", {"a": "y"}, 2),
+        # nor is y written over a while it does
+        ({"x": 8, "a": 9, "y": 9}, "+x>a a>y!", {}, 9),
+        ({"x": 8, "a": 9, "b": 9, "y": 9}, "+x>a a>b b>y!", {"b": "y"}, 9),
         # larger than the output
         ({"x": 8, "a": 9, "b": 1, "y": 8}, "x>a a>b b>y", {}, 10),
     ],

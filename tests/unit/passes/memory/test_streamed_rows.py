@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz.networks import drawn
+from fuzz.networks import Network, drawn
 from harness import SCALAR
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from quick_c import quick_flags, write_c
@@ -262,3 +262,13 @@ def test_no_module_of_another_package_takes_rows() -> None:
     for rows in (None, 2):
         made = replace(compiled(pictures(), rows, io="quantized").info(), interface_api="packed")
         assert (tvm_ffi_object(made, lookup(SCALAR)) is None) == (rows is not None)
+
+
+def test_outputs_are_no_memory_from_push_to_push() -> None:
+    """Their place may be another one, or changed, until the last rows are there: rings are in the arena."""
+    g = Network(0, quantized=True)
+    g.shapes["x"] = (3, 24, 12)
+    model = g.giving(g.same(g.same(g.real("x"), 2, 3), 8, 3))
+    plan = compiled(model, 2, io="quantized").info().plan
+    (roll,) = plan.rolls
+    assert {ring.buffer for ring in roll.rings} <= {buffer.name for buffer in plan.buffers}
