@@ -7,17 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from aotc.model.known_tensors import parse_constants
-from aotc.pipeline.options import (
-    CHOICES,
-    SINGULAR,
-    CompileOptions,
-    flag,
-    parse_dims,
-    parse_layouts,
-    parse_shapes,
-    parse_states,
-    parse_streams,
-)
+from aotc.pipeline.entries import parse_dims, parse_layouts, parse_pools, parse_shapes, parse_states, parse_streams
+from aotc.pipeline.options import CHOICES, SINGULAR, CompileOptions, flag
 from aotc.pipeline.signature import HINTS
 
 _CONVENTIONS = (
@@ -117,7 +108,7 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOpti
         given["tuned"] = table or str(tuning_table())
     given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}
     given |= {"constants": parse_constants(arguments.constant), "state": parse_states(arguments.state)}
-    given["stream"] = parse_streams(arguments.stream)
+    given |= {"stream": parse_streams(arguments.stream), "pools": parse_pools(arguments.pool)}
     for option in ("input-layout", "output-layout"):
         name = option.replace("-", "_")
         given[f"{name}s"] = parse_layouts(option, getattr(arguments, name))

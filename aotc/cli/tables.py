@@ -195,7 +195,8 @@ def print_footprint(info: ModelInfo) -> None:
 def summary(info: ModelInfo) -> list[str]:
     """One line each for RAM, flash and stack."""
     io = "inputs and outputs in it" if info.io == "workspace" else f"inputs and outputs {info.io_bytes:,}"
-    lines = [f"ram    {info.ram_bytes:>12,} bytes (arena {info.workspace_bytes:,}, {io})"]
+    arenas = ", ".join(f"{name or 'arena'} {size:,}" for name, size in info.plan.arenas.items())
+    lines = [f"ram    {info.ram_bytes:>12,} bytes ({arenas}, {io})"]
     footprint = info.footprint
     if footprint is None:
         return [*lines, f"weights{info.weights_bytes:>12,} bytes"]

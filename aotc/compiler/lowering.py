@@ -18,6 +18,7 @@ from xdsl.dialects.func import ReturnOp
 from aotc.compiler.origin import origin_of
 from aotc.dialects.aot.contract import (
     FORMS,
+    POOLS,
     TARGET,
     Argument,
     arguments_of,
@@ -98,6 +99,8 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         raise UsageError("option-conflict", "--state with --start-at", "IR keeps the states it was made with")
     if options.stream and options.start_at is not None:
         raise UsageError("option-conflict", "--stream with --start-at", "IR has the inputs that it was made with")
+    if options.pools and options.start_at is not None:
+        raise UsageError("option-conflict", "--pool with --start-at", "IR has the pools that it was made with")
     if options.changes_interface and options.start_at is not None:
         what = "--io quantized or layouts of inputs and outputs with --start-at"
         raise UsageError("option-conflict", what, "IR keeps the inputs and outputs it was made with")
@@ -118,6 +121,8 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         found = read_ir(source, options.start_at, options, new_context())
         found.store.most_computed, found.store.most_folded = options.max_constants, options.max_folded
     TARGET.set(found.module, options.target)
+    if options.pools:
+        POOLS.set(found.module, list(options.pools.values()))
     if options.forms is not None:
         FORMS.set(found.module, options.forms)
     if found.origin is not None:  # IR knows of which model it is

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from aotc.model.limits import Pool
 from aotc.model.metadata import Origin
 from aotc.model.model_file import ModelFile, Source
 from aotc.model.version import VERSION
@@ -61,7 +62,8 @@ def _spelled(options: CompileOptions) -> list[str]:
         if name == "optimize":
             found.append(f"-O{value}")
         elif name in SINGULAR:
-            found += [f"{flag(name)} {key}={_text(value[key])}" for key in sorted(value)]
+            keys = value if name == "pools" else sorted(value)  # whose order is that of arguments
+            found += [f"{flag(name)} {key}={_text(value[key])}" for key in keys]
         elif value is True or name in _FILES:
             found.append(flag(name))
         elif name == "tuned":
@@ -74,7 +76,7 @@ def _spelled(options: CompileOptions) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, int | str):
+    if isinstance(value, int | str | Pool):
         return str(value)
     if isinstance(value, tuple):
         return ",".join(map(str, value))

@@ -19,7 +19,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import UsageError
 from aotc.model.artifacts import ArtifactSet, file_names, listed_as, require_digest
 from aotc.model.dlpack import CPU
-from aotc.model.metadata import ModelInfo, TensorInfo
+from aotc.model.metadata import ModelInfo, PoolInfo, StateInfo, TensorInfo
 
 FORMAT_VERSION = 7
 """Of the Model Library Format."""
@@ -115,7 +115,7 @@ def _path(name: str) -> str:
 def _metadata(info: ModelInfo, artifacts: ArtifactSet, parameters: str) -> dict[str, object]:
     """`metadata.json`: sizes in total under `main`, then of each operator, in bytes; under `aotc` the artefacts, and
     `parameters`, the SHA-256 of the weights."""
-    main = {
+    main: dict[str, object] = {
         "device": CPU,
         "workspace_size_bytes": info.workspace_bytes,
         "io_size_bytes": info.io_bytes,
@@ -124,7 +124,9 @@ def _metadata(info: ModelInfo, artifacts: ArtifactSet, parameters: str) -> dict[
         "outputs": {tensor.name: _tensor(tensor) for tensor in info.outputs},
     }
     if info.states:
-        main["states"] = {state.name: _tensor(state) | {"offset": state.offset} for state in info.states}
+        main["states"] = {state.name: _tensor(state) | _place(state) for state in info.states}
+    if info.plan.pools:
+        main["workspace_pools"] = [_pool(pool) for pool in info.plan.pools]
     operators = [
         {
             "function_name": kernel.symbol,
@@ -145,6 +147,19 @@ def _metadata(info: ModelInfo, artifacts: ArtifactSet, parameters: str) -> dict[
     }
     ours = {"artifacts": [artifact.listed() for artifact in artifacts], "parameters": {"sha256": parameters}}
     return {"version": FORMAT_VERSION, "modules": {info.name: model}, "aotc": ours}
+
+
+def _place(state: StateInfo) -> dict[str, object]:
+    """Where a state is in the workspace."""
+    offset: dict[str, object] = {"offset": state.offset}
+    return offset | ({"pool": state.pool} if state.pool else {})
+
+
+def _pool(pool: PoolInfo) -> dict[str, object]:
+    """A memory that the workspace is in: the bytes of it, and those that the model takes."""
+    found: dict[str, object] = {"device": CPU, "pool": pool.name, "speed": pool.speed, "size_bytes": pool.size}
+    found["workspace_size_bytes"] = pool.peak_bytes
+    return found | ({"section": pool.section} if pool.section else {})
 
 
 def _tensor(tensor: TensorInfo) -> dict[str, object]:

@@ -92,6 +92,11 @@ def aligned_bytes(size: int, alignment: int = CACHE_LINE) -> Array:
     return memory[start : start + size]
 
 
+def _aligned(size: int, alignment: int) -> int:
+    """As many bytes, 1 at least, as a multiple of the alignment."""
+    return -(-max(1, size) // alignment) * alignment
+
+
 _ONE_AT_A_TIME: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether the interpreter runs one Python thread at a time."""
 
@@ -154,7 +159,22 @@ class NativeModel:
         """Memory for one instance's intermediate values, where the model takes it from its caller."""
         if self.info.workspace != "caller":
             return None
-        return aligned_bytes(max(1, self.info.workspace_bytes), self.info.workspace_alignment)
+        alignment = self.info.workspace_alignment
+        return aligned_bytes(sum(_aligned(size, alignment) for size in self._arenas), alignment)
+
+    @property
+    def _arenas(self) -> Sequence[int]:
+        """The bytes of each pointer by which the model is given its workspace."""
+        return list(self.info.plan.arenas.values()) if self.info.plan.pools else [self.info.workspace_bytes]
+
+    def _arrays_in(self, workspace: Array) -> list[Array]:
+        """The workspace, or of one in pools each of these."""
+        found: list[Array] = []
+        for size in self._arenas:
+            end = _aligned(size, self.info.workspace_alignment)
+            found.append(workspace[:end])
+            workspace = workspace[end:]
+        return found
 
     def call_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call:
         """A call on these buffers, which must stay alive as long as it does. One thread at a time per workspace. What
@@ -205,7 +225,7 @@ class NativeModel:
     def _arguments(
         self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None
     ) -> Sequence[ctypes.c_void_p]:
-        from_caller = [] if workspace is None else [workspace]
+        from_caller = [] if workspace is None else self._arrays_in(workspace)
         if self.info.weights == "caller":
             from_caller.append(_NOTHING if self.weights is None else self.weights)
         encoded = CONVENTIONS[self.info.interface_api](inputs, outputs, from_caller)
@@ -223,8 +243,7 @@ class NativeModel:
         """A call that resets what a workspace keeps. Only where it keeps something."""
         assert self.reset is not None
         function = ctypes.CFUNCTYPE(ctypes.c_int32)(self.reset)
-        arguments = [] if workspace is None else [ctypes.c_void_p(address_of(workspace))]
-        return self._on(function, arguments, workspace)
+        return self._on(function, [] if workspace is None else _pointers(self._arrays_in(workspace)), workspace)
 
     def _on(self, function: Callable[..., int], arguments: Sequence[Any], workspace: Array | None) -> Call:
         if workspace is not None or self.info.workspace_bytes == 0:

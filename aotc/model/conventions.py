@@ -208,6 +208,18 @@ supported_symbol: Final = _symbol_of("supported")
 """The function of model `name` that says whether the processor has what it was compiled for."""
 workspace_symbol: Final = _symbol_of("workspace")
 """The arena of model `name`, exported where inputs and outputs are in it: `aotc_kws_workspace`."""
+
+
+def pool_symbol(name: str, pool: str) -> str:
+    """The part of the arena of model `name` that is in a pool: `aotc_kws_pool_dtcm`; the arena where that is ""."""
+    return operator_symbol(name, f"pool_{pool}") if pool else workspace_symbol(name)
+
+
+def pool_macro(pool: str) -> str:
+    """The macro of attributes of what is in a pool, or of the arena where that is ""."""
+    return f"AOTC_POOL_{pool.upper()}" if pool else "AOTC_WORKSPACE"
+
+
 profile_symbol: Final = _symbol_of("profile")
 """The counters of model `name` that `profile-kernels` adds: `aotc_kws_profile`."""
 weights_symbol: Final = _symbol_of("weights")

@@ -1,4 +1,7 @@
-"""How much a small model may grow in the compiler, and how much is kept, unless the options say otherwise."""
+"""How much a small model may grow in the compiler, and how much is kept, unless the options say otherwise; how much
+memory there is."""
+
+from dataclasses import dataclass
 
 MOST_COMPUTED = 256 << 20
 """Bytes that constants computed while compiling may take, beside the model's own."""
@@ -14,3 +17,19 @@ MAX_SHAPES = 16
 
 MAX_ELEMENTS = 1 << 31
 """Tensors of this many elements or more are refused: indices are 32 bits in places, and no target has the memory."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A memory of `size` bytes in which buffers are placed. An access takes `speed` cycles, or as many times those of
+    another pool. In objects it is in the linker section of this name, where there is one."""
+
+    name: str
+    size: int
+    speed: float = 1.0
+    section: str = ""
+
+    def __str__(self) -> str:
+        """As behind NAME= on the command line."""
+        speed = "" if self.speed == 1 else f",speed={self.speed:g}"
+        return f"{self.size}{speed}{self.section and f',section={self.section}'}"

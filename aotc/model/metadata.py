@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from aotc.model.conventions import entry_symbol
 from aotc.model.labels import Labels
+from aotc.model.limits import Pool
 
 METADATA_VERSION = 1
 
@@ -37,7 +38,7 @@ class RowsInfo:
 @dataclass(frozen=True)
 class TensorInfo:
     """One input or output: ONNX name, C identifier, dtype name, static shape, affine quantisation if there is one, and
-    where it is in bytes from the start of the workspace if it is there.
+    where it is in bytes from the start of the workspace, or of its pool, if it is there.
 
     The extent of an output along its `counted_axis` is data-dependent: `shape` has the greatest possible, and the
     output NAME_count says how much of it is valid.
@@ -60,6 +61,7 @@ class TensorInfo:
     labels: Labels = ()
     layout: str = ""
     rows: RowsInfo | None = None
+    pool: str = ""
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -157,7 +159,7 @@ class ConstantInfo:
 
 @dataclass(frozen=True)
 class BufferInfo:
-    """One planned buffer: bytes, offset in the arena, first and last task it lives in (inclusive), nodes."""
+    """One planned buffer: offset in the arena, or in its pool, bytes, first and last task it lives in, nodes."""
 
     name: str
     offset: int
@@ -169,6 +171,15 @@ class BufferInfo:
     """Whether it is a state, which the workspace keeps from one call to the next."""
     output: str = ""
     """The output of the model in whose memory it is, the caller's; empty: it is in the arena."""
+    pool: str = ""
+
+
+@dataclass(frozen=True)
+class PoolInfo(Pool):
+    """A pool, and how many bytes of it the model takes; nothing could take less than the bound."""
+
+    peak_bytes: int = 0
+    lower_bound_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -238,7 +249,7 @@ class RollInfo:
 
 @dataclass(frozen=True)
 class PlanInfo:
-    """The static memory plan of the arena, in bytes."""
+    """The static memory plan of the arena, in bytes, or of pools together; offsets are in each."""
 
     peak_bytes: int
     lower_bound_bytes: int
@@ -254,6 +265,13 @@ class PlanInfo:
     values: tuple[ValueInfo, ...] = ()
     tasks: tuple[TaskInfo, ...] = ()
     rolls: tuple[RollInfo, ...] = ()
+    pools: tuple[PoolInfo, ...] = ()
+    """The memories that buffers are in; nothing where there is one arena."""
+
+    @property
+    def arenas(self) -> dict[str, int]:
+        """The bytes of each pool that are needed, by name; those of the arena, "", where there are none."""
+        return {each.name: each.peak_bytes for each in self.pools} or {"": self.peak_bytes}
 
 
 @dataclass(frozen=True)
@@ -405,6 +423,8 @@ _UNSAID = {
     "layout": "",
     "origin": None,
     "output": "",
+    "pool": "",
+    "pools": (),
     "ram_goal": None,
     "reads": (),
     "regions": (),

@@ -39,18 +39,19 @@ def plan_lines(
     rows = [
         (
             buffer.name if width is None else shortened(buffer.name, 20),
+            *((buffer.pool,) if plan.pools else ()),
             f"{buffer.offset:,}",
             f"{buffer.size:,}",
             "kept" if buffer.kept else f"{buffer.first}-{buffer.last}",
         )
         for buffer in plan.buffers
     ]
-    head = ("buffer", "offset", "bytes", "tasks")
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(4)]
+    head = ("buffer", *(("pool",) if plan.pools else ()), "offset", "bytes", "tasks")
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     lines: list[str] = []
     for row, names in zip((head, *rows), (("nodes",), *(buffer.nodes for buffer in plan.buffers)), strict=True):
         first, *numbers = (
-            cell.ljust(size) if column == 0 else cell.rjust(size)
+            cell.ljust(size) if column < len(head) - 3 else cell.rjust(size)
             for column, (cell, size) in enumerate(zip(row, widths, strict=True))
         )
         start = "  ".join((first, *numbers))
@@ -58,8 +59,13 @@ def plan_lines(
         lines.append(f"{start}  {', '.join(names) if room is None else listed(names, room)}".rstrip())
     means = (*_means(plan), *(f"not computed: {each.channels} of {each.of} channels of {each.node}" for each in folded))
     lines += means if width is None else [shortened(line, width) for line in means]
-    verdict = "optimal" if plan.optimal else f"lower bound {plan.lower_bound_bytes:,}"
-    lines.append(f"arena {plan.peak_bytes:,} bytes ({verdict}, alignment {plan.alignment})")
+    for name, size, bound, there in (
+        *((f"pool {each.name}", each.peak_bytes, each.lower_bound_bytes, each.size) for each in plan.pools),
+        *(() if plan.pools else (("arena", plan.peak_bytes, plan.lower_bound_bytes, None),)),
+    ):
+        verdict = "optimal" if size == bound else f"lower bound {bound:,}"
+        of = "" if there is None else f" of {there:,}"
+        lines.append(f"{name} {size:,}{of} bytes ({verdict}, alignment {plan.alignment})")
     lines.append(", ".join(f"{name.removesuffix('_bytes')} {size:,} bytes" for name, size in sizes.items()))
     return lines
 
@@ -79,7 +85,8 @@ def _means(plan: PlanInfo) -> Iterator[str]:
             yield f"in place: task {number}, in the buffer {name}"
         for trail in task.trails:
             over, under = (plan.buffers[plan.values[n].buffer] for n in (trail.read, task.writes[trail.write].value))
-            if under.offset < over.offset + over.size and over.offset < under.offset + under.size:
+            apart = under.offset >= over.offset + over.size or over.offset >= under.offset + under.size
+            if under.pool == over.pool and not apart:
                 yield f"overlapping: task {number} writes {under.name} where it has read {over.name}"
     for each in plan.outputs:
         if each.name != each.output:

@@ -20,11 +20,11 @@ def model_info(module: ModuleOp) -> ModelInfo:
     """The metadata of the model in `module`; raises CompileError before `select-calling-convention` has run."""
     main = contract.entry(module)
     tensors = contract.tensors_of(main)
-    taken = {"workspace", "weights", "resource_handle"}
+    plan, layout = contract.plan_of(module), contract.WEIGHT_LAYOUT.get(module)
+    taken = {"workspace", "weights", "resource_handle", *plan.arenas}
     """Identifiers of the other arguments an entry can have."""
     inputs = _tensors(tensors, "input", taken)
     outputs = _tensors(tensors, "output", taken)
-    plan, layout = contract.plan_of(module), contract.WEIGHT_LAYOUT.get(module)
     weights = contract.WEIGHTS.require(module)
     # That of memory of the caller's: the workspace, and weights where they are the caller's.
     alignment = max(plan.alignment, layout.alignment if layout is not None and weights == "caller" else 1)
@@ -76,7 +76,8 @@ def _tensors(tensors: list[contract.Tensor], io: str, taken: set[str]) -> tuple[
             symbol = c_identifier(each.name, taken)
             taken.add(symbol)
             more = each.scale, each.zero_point, each.offset, each.counted_axis, each.labels, each.layout
-            found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *more, rows=_rows(each)))
+            tensor = each.name, symbol, each.dtype, each.shape
+            found.append(TensorInfo(*tensor, *more, rows=_rows(each), pool=each.pool))
     return tuple(found)
 
 
@@ -100,7 +101,7 @@ def _states(states: list[contract.State], taken: set[str]) -> tuple[StateInfo, .
         symbol = c_identifier(each.name, taken)
         taken.add(symbol)
         tensor = each.name, symbol, each.dtype, each.shape, each.scale, each.zero_point, each.offset
-        found.append(StateInfo(*tensor, output=each.output))
+        found.append(StateInfo(*tensor, output=each.output, pool=each.pool))
     return tuple(found)
 
 

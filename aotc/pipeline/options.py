@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,9 +12,10 @@ from aotc.errors import Problem, UsageError
 from aotc.machines.targets import machine_of
 from aotc.model import conventions
 from aotc.model.arguments import is_truth
-from aotc.model.conventions import LAYOUTS, default_interface, default_operators
+from aotc.model.conventions import default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
-from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED, MOST_FOLDED
+from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED, MOST_FOLDED, Pool
+from aotc.pipeline.entries import ENTRIES, parse_size
 
 if TYPE_CHECKING:
     from aotc.model.metadata import KernelForms
@@ -47,6 +46,7 @@ SINGULAR = {
     "stream": "stream",
     "input_layouts": "input-layout",
     "output_layouts": "output-layout",
+    "pools": "pool",
 }
 """Flags that are given once for each entry of a mapping, by field name."""
 
@@ -55,8 +55,6 @@ INTERNAL = frozenset(("forms", "chosen_ram", "weights_apart"))
 
 MOST_THREADS = 64
 """As `AOTC_THREADS_MAX` of the runtime says."""
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def flag(name: str) -> str:
@@ -126,6 +124,8 @@ class CompileOptions:
     """Layouts (`aotc.model.conventions`) that callers give inputs in, by name; the model's own where there is none."""
     output_layouts: Mapping[str, str] = field(default_factory=dict[str, str])
     """As `input_layouts`, of outputs."""
+    pools: Mapping[str, Pool] = field(default_factory=dict[str, Pool])
+    """The memories that buffers are placed in, by name; one arena, of any size, where there are none."""
     max_constants: int = MOST_COMPUTED
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
     max_folded: int = MOST_FOLDED
@@ -211,6 +211,7 @@ class CompileOptions:
         why = "kernels are timed on one thread"
         yield has_threads and self.profile, f"{threads} with a profile", why, "use --threads 1"
         yield from self._stream_conflicts()
+        yield from self._pool_conflicts()
         if self.has_bytecode:
             vm = "--executor vm" if self.executor == "vm" else "--emit vm"
             why, fix = "bytecode calls operators with tensors, as packed functions", "use --interface-api packed"
@@ -246,6 +247,23 @@ class CompileOptions:
             "no layers are computed row by row",
             "use -O1 or more",
         )
+
+    def _pool_conflicts(self) -> Iterator[tuple[object, str, str, str]]:
+        """As `_conflicts`, of memories that buffers are placed in."""
+        asked, flags = bool(self.pools), " ".join(f"--pool {name}={pool}" for name, pool in self.pools.items())
+        names = [name.upper() for name in self.pools]
+        twice = next((name for name in self.pools if names.count(name.upper()) > 1), "")
+        yield twice, flags, f"macros of two pools would have the name of {twice}", "choose other names"
+        fix = "use --threads 1"
+        yield asked and self.threads > 1, f"{flags} with --threads {self.threads}", "a host has one memory", fix
+        yield asked and self.has_bytecode, f"{flags} with bytecode", "the machine has memory of its own", "use code"
+        given = self.workspace == "caller" and (self.interface_api == "packed" or self.packed_wrapper)
+        why, fix = "packed arguments have one workspace", "use --workspace internal, or --interface-api c"
+        yield asked and given, f"{flags} with packed arguments and --workspace caller", why, fix
+        why, fix = "each pool has a section of its own", "write --pool NAME=SIZE,section=NAME"
+        yield asked and self.workspace_section is not None, f"{flags} with --workspace-section", why, fix
+        why = "a self-test has its outputs at the end of one arena"
+        yield asked and self.selftest is not None, f"{flags} with --selftest", why, "leave out either"
 
     @property
     def io_place(self) -> str:
@@ -356,8 +374,8 @@ class CompileOptions:
                 changes[name] = tuple(given)
         for size in ("ram", "flash", "stack", "max_constants", "max_folded"):
             if isinstance(value := changes.get(size), str) and (size, value) != ("ram", "min"):
-                changes[size] = parse_size(value, size.replace("_", "-"))
-        for name, entry in _ENTRIES.items():
+                changes[size] = parse_size(value, f"{flag(size)} {value}")
+        for name, entry in ENTRIES.items():
             if given := changes.get(name):
                 changes[name] = {str(key): entry(key, value) for key, value in dict(given).items()}
         if (level := changes.get("optimize")) is not None:
@@ -372,106 +390,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Integral):
         return int(value)
     return os.fspath(value) if isinstance(value, os.PathLike) else value
-
-
-def _size(option: str, size: Any) -> int:
-    """A size that was given as an integer of any kind or as its digits; raises UsageError."""
-    try:
-        return int(size) if isinstance(size, str) else operator.index(size)
-    except (TypeError, ValueError):
-        raise UsageError("invalid-option", option, f"{size!r} is not an integer") from None
-
-
-def _rows(option: str, rows: Any) -> int:
-    """How many rows come at once at most; raises UsageError."""
-    if (found := _size(option, rows)) < 1:
-        raise UsageError("out-of-range", option, "not 1 row or more")
-    return found
-
-
-def _layout(option: str, layout: Any) -> str:
-    """The name of a layout; raises UsageError."""
-    if layout not in LAYOUTS:
-        raise UsageError("unknown-choice", option, "no layout", "choose from " + ", ".join(LAYOUTS))
-    return str(layout)
-
-
-_ENTRIES: dict[str, Callable[[str, Any], Any]] = {
-    "dims": lambda name, size: size if size == "any" else _size(f"--dim {name}={size}", size),
-    "input_shapes": lambda name, shape: tuple(_size(f"--input-shape {name}={shape}", size) for size in shape),
-    "constants": lambda name, value: (
-        value if isinstance(value, str) and value == "any" else KnownTensor.of(value, name)
-    ),
-    "state": lambda output, source: str(source),
-    "stream": lambda name, rows: _rows(f"--stream {name}={rows}", rows),
-    "input_layouts": lambda name, layout: _layout(f"--input-layout {name}={layout}", layout),
-    "output_layouts": lambda name, layout: _layout(f"--output-layout {name}={layout}", layout),
-}
-"""How entries of mappings are read, by field name."""
-
-
-def parse_size(text: str, option: str) -> int:
-    """Bytes from "16K", "1M", "512"; raises UsageError."""
-    match = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise UsageError("invalid-option", f"--{option} {text}", "not a size", "write bytes or 16K, 1M, 2G")
-    return int(match[1]) * _UNITS[match[2].upper()]
-
-
-def parse_dims(items: Sequence[str]) -> dict[str, int]:
-    """{"batch": 4} from ["batch=4"]; raises UsageError."""
-    result: dict[str, int] = {}
-    for item in items:
-        name, _, value = item.rpartition("=")
-        if not name or not value.isdigit() or int(value) < 1:
-            raise UsageError("invalid-option", f"--dim {item}", "not NAME=SIZE with a size of 1 or more")
-        result[name] = int(value)
-    return result
-
-
-def parse_states(items: Sequence[str]) -> dict[str, str]:
-    """{"h_out": "h_in"} from ["h_out=h_in"]; raises UsageError."""
-    result: dict[str, str] = {}
-    for item in items:
-        output, _, source = item.partition("=")
-        if not output or not source:
-            raise UsageError("invalid-option", f"--state {item}", "not OUTPUT=INPUT")
-        if result.get(output, source) != source:
-            why = f"{output} is the next value of {result[output]} already"
-            raise UsageError("mismatched-state", f"--state {item}", why)
-        result[output] = source
-    return result
-
-
-def parse_streams(items: Sequence[str]) -> dict[str, int]:
-    """{"x": 8} from ["x=8"]; raises UsageError."""
-    result: dict[str, int] = {}
-    for item in items:
-        name, _, rows = item.rpartition("=")
-        if not name or not rows.isdigit() or int(rows) < 1:
-            raise UsageError("invalid-option", f"--stream {item}", "not INPUT=ROWS with 1 row or more")
-        result[name] = int(rows)
-    return result
-
-
-def parse_shapes(items: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """{"x": (1, 3, 224, 224)} from ["x=1,3,224,224"]; "x=" is a scalar; raises UsageError."""
-    result: dict[str, tuple[int, ...]] = {}
-    for item in items:
-        name, equals, value = item.rpartition("=")
-        sizes = [each.strip() for each in value.split(",")] if value.strip() else []
-        if not name or not equals or not all(size.isdigit() for size in sizes):
-            raise UsageError("invalid-option", f"--input-shape {item}", "not NAME=SIZE,SIZE,...")
-        result[name] = tuple(int(size) for size in sizes)
-    return result
-
-
-def parse_layouts(option: str, items: Sequence[str]) -> dict[str, str]:
-    """{"x": "nhwc"} from ["x=nhwc"]; raises UsageError."""
-    result: dict[str, str] = {}
-    for item in items:
-        name, _, layout = item.rpartition("=")
-        if not name:
-            raise UsageError("invalid-option", f"--{option} {item}", "not NAME=LAYOUT")
-        result[name] = layout
-    return result

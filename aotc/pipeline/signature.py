@@ -120,6 +120,12 @@ class InProcessOptions(TypedDict, total=False):
         "OUTPUT=LAYOUT",
         "the axes of an output as callers have them",
     ]
+    pools: Annotated[
+        Mapping[str, Any],
+        'place buffers in memories of a size, the most used in the fastest: {"dtcm": "64K,speed=1"}',
+        "NAME=SIZE[,speed=N]",
+        "place buffers in memories, the most used in the fastest: speed is the cycles of an access (docs/memory.md)",
+    ]
     max_constants: Annotated[Size, "what is computed of constants, or of nothing, in bytes (default: 256M)", "SIZE"]
     max_folded: Annotated[
         Size, "a constant made of a smaller one to save computing it in each call, in bytes (default: 64K)", "SIZE"
@@ -214,12 +220,12 @@ def with_options(keywords: type) -> Callable[[Function], Function]:
 
 _WRITTEN: dict[str, Callable[[str], str]] = {
     "input_shapes": lambda text: f"({text.replace(',', ', ')}{'' if ',' in text else ','})",
-    **dict.fromkeys(("state", "input_layouts", "output_layouts"), lambda text: f'"{text}"'),
+    **dict.fromkeys(("state", "input_layouts", "output_layouts", "pools"), lambda text: f'"{text}"'),
 }
 """How values of entries are written that are not numbers."""
 
 _ENTRY = re.compile(
-    r"--(dim|input-shape|constant|state|stream|input-layout|output-layout)"
+    r"--(dim|input-shape|constant|state|stream|input-layout|output-layout|pool)"
     r"(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?"
 )
 _FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([\w|.-]*[\w-]))?")

@@ -2,7 +2,7 @@
 
 from xdsl.dialects.builtin import MemRefType, StringAttr, i8
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.aot.types import VOID_PTR, PtrType
 from aotc.dialects.operations import PureOp
@@ -23,14 +23,25 @@ class WeightOp(PureOp):
 
 @irdl_op_definition
 class WorkspaceOp(PureOp):
-    """The model's arena, one per entry function: a static array of the file, or a pointer of the caller's."""
+    """The model's arena, one per entry function: a static array of the file, or a pointer of the caller's; of an arena
+    in pools, that in one of them.
+
+    `aot.workspace : memref<256xi8>`, `aot.workspace "dtcm" : memref<256xi8>`
+    """
 
     name = "aot.workspace"
+    pool = opt_prop_def(StringAttr)
     result = result_def(MemRefType)
-    assembly_format = "attr-dict `:` type($result)"
+    assembly_format = "($pool^)? attr-dict `:` type($result)"
 
-    def __init__(self, size: int) -> None:
-        super().__init__(result_types=[MemRefType(i8, [size])])
+    def __init__(self, size: int, pool: str = "") -> None:
+        properties = {"pool": StringAttr(pool)} if pool else {}
+        super().__init__(properties=properties, result_types=[MemRefType(i8, [size])])
+
+    @property
+    def pool_name(self) -> str:
+        """The pool it is in; empty where there is one arena."""
+        return "" if self.pool is None else self.pool.data
 
 
 @irdl_op_definition

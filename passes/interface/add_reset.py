@@ -47,21 +47,26 @@ class AddResetPass(ModulePass):
 
 def _reset(module: ModuleOp) -> FuncOp:
     main = contract.entry(module)
-    is_given = contract.WORKSPACE.require(module) == "caller"
-    function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR] if is_given else [], [i32]))
-    given = function.args[0] if is_given else None
-    if given is not None:
-        argument = contract.Argument(io="workspace")
-        argument.align, argument.noalias = contract.workspace_alignment(module), True
-        contract.set_signature(function, [argument], [i32])
-        given.name_hint = "workspace"
+    sizes = contract.plan_of(module).arenas
+    arguments = contract.workspace_arguments(module) if contract.WORKSPACE.require(module) == "caller" else []
+    function = FuncOp(reset_symbol(contract.model_name(module)), ([VOID_PTR for _ in arguments], [i32]))
+    contract.set_signature(function, arguments, [i32])
+    for given, argument in zip(function.args, arguments, strict=True):
+        given.name_hint = argument.pool or "workspace"
     with ImplicitBuilder(function.body):
-        arena = workspace(contract.plan_of(module).peak_bytes, given)
+        found = dict[str, SSAValue]()
+
+        def arena(pool: str) -> SSAValue:
+            if pool not in found:
+                given = function.args[list(sizes).index(pool)] if arguments else None
+                found[pool] = workspace(sizes[pool], given, pool)
+            return found[pool]
+
         for state in contract.states_of(main):
             if count := prod(state.shape):
-                _restore(arena, state, count)
-        if (offset := contract.PUSHED.get(main)) is not None:
-            pushed = buffer_at(arena, offset, MemRefType(i32, [3]))
+                _restore(arena(state.pool), state, count)
+        if (place := contract.PUSHED.get(main)) is not None:
+            pushed = buffer_at(arena(place.pool), place.offset, MemRefType(i32, [3]))
             memref.StoreOp.get(arith.ConstantOp.from_int_and_width(0, 32), pushed, [index_constant(contract.CAME)])
         ReturnOp(arith.ConstantOp.from_int_and_width(0, 32))
     return function

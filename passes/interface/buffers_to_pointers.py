@@ -138,10 +138,11 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
 def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
     """Make the workspace and the weights arguments of the entry where they are the caller's to supply."""
     if contract.WORKSPACE.require(module) == "caller":
-        given = contract.Argument(io="workspace")
-        given.align, given.noalias = contract.workspace_alignment(module), True
-        pointer = contract.append_argument(main, aot.VOID_PTR, given, "workspace")
-        _replace_by_buffer(main, aot.WorkspaceOp, pointer)
+        arenas = [op for op in main.walk() if isinstance(op, aot.WorkspaceOp)]
+        for given in contract.workspace_arguments(module):
+            pool = given.pool or ""
+            pointer = contract.append_argument(main, aot.VOID_PTR, given, pool or "workspace")
+            _replace_by_buffer([op for op in arenas if op.pool_name == pool], pointer)
     if contract.WEIGHTS.require(module) == "caller":
         layout = contract.WEIGHT_LAYOUT.require(module)
         given = contract.Argument(io="weights")
@@ -151,7 +152,8 @@ def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
                 main, contract.append_argument(main, aot.PtrType(aot.VOID_PTR), given, "weights"), layout.order
             )
         else:
-            _replace_by_buffer(main, aot.WeightsOp, contract.append_argument(main, aot.VOID_PTR, given, "weights"))
+            pointer = contract.append_argument(main, aot.VOID_PTR, given, "weights")
+            _replace_by_buffer([op for op in main.walk() if isinstance(op, aot.WeightsOp)], pointer)
 
 
 def _replace_by_elements(main: FuncOp, table: SSAValue, order: Sequence[int]) -> None:
@@ -169,6 +171,6 @@ def _replace_by_elements(main: FuncOp, table: SSAValue, order: Sequence[int]) ->
         Rewriter.erase_op(blob)
 
 
-def _replace_by_buffer(main: FuncOp, kind: type[aot.WorkspaceOp | aot.WeightsOp], pointer: SSAValue) -> None:
-    for op in [op for op in main.walk() if isinstance(op, kind)]:
+def _replace_by_buffer(ops: Sequence[aot.WorkspaceOp | aot.WeightsOp], pointer: SSAValue) -> None:
+    for op in ops:
         Rewriter.replace_op(op, aot.BufferOp(pointer, op.result.type))

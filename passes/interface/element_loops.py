@@ -15,9 +15,9 @@ def index_constant(value: int) -> SSAValue:
     return arith.ConstantOp.from_int_and_width(value, IndexType()).result
 
 
-def workspace(size: int, given: SSAValue | None) -> SSAValue:
-    """The workspace of so many bytes: the model's own, or what the caller has `given`."""
-    return (WorkspaceOp(size) if given is None else BufferOp(given, MemRefType(i8, [size]))).result
+def workspace(size: int, given: SSAValue | None, pool: str = "") -> SSAValue:
+    """The workspace of so many bytes, or that in a pool: the model's own, or what the caller has `given`."""
+    return (WorkspaceOp(size, pool) if given is None else BufferOp(given, MemRefType(i8, [size]))).result
 
 
 def buffer_at(arena: SSAValue, offset: int, kind: MemRefType) -> SSAValue:

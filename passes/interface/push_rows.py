@@ -38,12 +38,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
-from aotc.dialects.aot import CheckOp, DataOp, contract
+from aotc.dialects.aot import BufferOp, CheckOp, DataOp, WorkspaceOp, contract
 
 
 class PushRowsPass(ModulePass):
@@ -51,16 +51,16 @@ class PushRowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = contract.entry(op)
-        if (offset := contract.PUSHED.get(main)) is not None:
-            _Entry(main, offset).rewrite()
+        if (place := contract.PUSHED.get(main)) is not None:
+            _Entry(main, place).rewrite()
 
 
 class _Entry:
     """An entry that is given an input by rows."""
 
-    def __init__(self, main: FuncOp, offset: int) -> None:
+    def __init__(self, main: FuncOp, place: contract.Place) -> None:
         self.main, self.block = main, main.body.block
-        self.pushed, self.call = _count(self.block, offset)
+        self.pushed, self.call = _count(main, place)
         arguments = contract.arguments_of(main)
         self.place = next(place for place, each in enumerate(arguments) if each.rows is not None)
         self.input = arguments[self.place].tensor()
@@ -119,18 +119,29 @@ class _Entry:
         return build.insert(arith.SelectOp(wrong, _constant(build, -1), status)).result
 
 
-def _count(block: Block, offset: int) -> tuple[SSAValue, Operation]:
-    """The integers at an offset of the workspace that say how many rows have come, and the call that reads them."""
-    for op in block.ops:
+def _count(main: FuncOp, place: contract.Place) -> tuple[SSAValue, Operation]:
+    """The integers in the workspace that say how many rows have come, and the call that reads them."""
+    for op in main.body.block.ops:
         if isinstance(op, memref.ViewOp) and isinstance(shift := op.byte_shift.owner, arith.ConstantOp):
             value = shift.value
-            if isinstance(value, IntegerAttr) and value.value.data == offset and op.result.first_use is not None:
+            is_there = isinstance(value, IntegerAttr) and value.value.data == place.offset
+            if is_there and _pool(op.source) == place.pool and op.result.first_use is not None:
                 (user,) = {use.operation for use in op.result.uses}
                 if isinstance(user, DataOp):
                     (user,) = {use.operation for use in user.result.uses}
                 assert isinstance(user, CallOp)
                 return op.result, user
     raise AssertionError("the workspace has the integers where `plan-memory` says")
+
+
+def _pool(workspace: SSAValue) -> str:
+    """The pool that the workspace is in, be it the caller's or not; empty where it is one arena."""
+    op = workspace.owner
+    if isinstance(op, WorkspaceOp):
+        return op.pool_name
+    if isinstance(op, BufferOp) and isinstance(pointer := op.pointer, BlockArgument):
+        return contract.argument_of(pointer).pool or ""
+    return ""
 
 
 def _checks(call: Operation) -> list[Operation]:

@@ -22,7 +22,7 @@ A packed model also gets its metadata as tables, and a table of its packed funct
 packed entry to a model with a typed one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -213,7 +213,7 @@ def _add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
     """Add the tables for the entry `run` and the operators; returns the symbols of the metadata and of its getter."""
     name = contract.model_name(module)
     metadata, getter = operator_symbol(name, "metadata"), operator_symbol(name, "get_model_metadata")
-    tables = _Tables(name)
+    tables = _Tables(name, contract.plan_of(module).arenas if contract.has_plan(module) else ())
     tensors = [given.tensor() for given in contract.arguments_of(main) if given.io in ("input", "output")]
     functions = [tables.function(run, tensors, contract.sizes_of(main))]
     for kernel in contract.kernels(module):
@@ -234,7 +234,8 @@ def _add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
 class _Tables:
     """Constant tables of shapes and of parameters; those that are alike are one."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, pools: Iterable[str]) -> None:
+        self._taken = {"workspace", "weights", "resource_handle", *pools}
         self.globals: list[aot.GlobalOp] = []
         self._name = name
         self._shapes: dict[tuple[int, ...], str] = {}
@@ -254,7 +255,7 @@ class _Tables:
         )
 
     def _rows(self, tensors: Sequence[contract.Tensor]) -> Iterator[Attribute]:
-        taken = {"workspace", "weights", "resource_handle"}
+        taken = set(self._taken)
         for tensor in tensors:
             dtype = DLType.of(tensor.dtype)
             symbol = c_identifier(tensor.name, taken)

@@ -101,7 +101,7 @@ def _weights(f: FunctionLowering, op: aot.WeightsOp) -> None:
 
 
 def _workspace(f: FunctionLowering, op: aot.WorkspaceOp) -> None:
-    f.set(op.result, f.b.address(f.module.workspace(op.result.type.element_count())))
+    f.set(op.result, f.b.address(f.module.workspace(op.result.type.element_count(), op.pool_name)))
 
 
 def _counters(f: FunctionLowering, op: aot.CountersOp) -> None:

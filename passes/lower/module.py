@@ -27,11 +27,12 @@ from aotc.dialects.aot.contract import (
     MINIMUM_BLOB,
     WEIGHTS,
     model_name_or,
+    sections_of,
     shares_workspace,
     workspace_alignment,
 )
 from aotc.machines.targets import Target
-from aotc.model.conventions import PREFIX, operator_symbol, weights_symbol, workspace_symbol
+from aotc.model.conventions import PREFIX, operator_symbol, pool_symbol, weights_symbol
 from aotc.passes.lower.helpers import Helpers
 from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder, TypeConverter
 
@@ -63,7 +64,7 @@ class ModuleLowering:
         external = WEIGHTS.get(module) == "external"
         self._blob = operator_symbol(self._name, "constants") if external else weights_symbol(self._name)
         self._shares_workspace = shares_workspace(module)
-        self._workspace_alignment = workspace_alignment(module)
+        self._workspace_alignment, self._sections = workspace_alignment(module), sections_of(module)
         self._symbols = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
         self._offsets: dict[str, int] = {}
         self._blob_end = 0
@@ -90,14 +91,13 @@ class ModuleLowering:
         if symbol not in self._globals:
             self._globals[symbol] = _global(symbol, "external", size, constant=True)
 
-    def workspace(self, size: int) -> str:
-        """The symbol of the workspace."""
-        symbol = workspace_symbol(self._name)
+    def workspace(self, size: int, pool: str = "") -> str:
+        """The symbol of the workspace, or of that in a pool."""
+        symbol = pool_symbol(self._name, pool)
         if symbol not in self._globals:
             linkage = "external" if self._shares_workspace else "internal"
-            array = _global(
-                symbol, linkage, size, align=self._workspace_alignment, section=self._options.workspace_section
-            )
+            section = self._sections.get(pool, self._options.workspace_section)
+            array = _global(symbol, linkage, size, align=self._workspace_alignment, section=section)
             array.properties["value"] = IntegerAttr(0, i8)
             self._globals[symbol] = array
         return symbol

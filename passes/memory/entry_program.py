@@ -149,11 +149,16 @@ class EntryBlock:
         there = self.outside.get(access.storage)
         return None if there is None else replace(access, storage=there)
 
-    def offsets(self, base: int) -> dict[int, int]:
-        """Where storages are in the workspace, if the buffers of this block begin at `base`."""
+    def places(self, base: contract.Place) -> dict[int, contract.Place]:
+        """Where storages are in the workspace, if the buffers of this block begin at `base`, or are in pools."""
         plan = self.planned
-        placed = zip(plan.blocks, plan.placement.offsets, strict=True)
-        return {storage: base + offset for block, offset in placed for storage in block.storages}
+        pools = plan.pools or (base.pool,) * len(plan.blocks)
+        placed = zip(plan.blocks, plan.placement.offsets, pools, strict=True)
+        return {
+            storage: contract.Place(base.offset + offset, pool)
+            for block, offset, pool in placed
+            for storage in block.storages
+        }
 
     def add_tensor(self, argument: SSAValue, io: contract.Io | None, *, inside: bool) -> None:
         """Add an input or output of the entry, `inside` the workspace or not, or what is kept there."""

@@ -31,14 +31,16 @@ come of an input. A region of control flow
 is planned by itself, the buffers around it staying where they are; its own ones lie in a part of the workspace that is
 one buffer of the block around, the same for both regions of a conditional. With several `threads` buffers
 that use the same memory have the same middle, where that takes little more. The planner itself is
-`aotc.passes.memory.planner`.
+`aotc.passes.memory.planner`. Where the module has `aot.pools`, each buffer of the entry's block is in one of these,
+and there is an `aot.workspace` for each that has any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
@@ -51,11 +53,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from aotc.dialects.aot import WorkspaceOp, contract
+from aotc.dialects.aot.contract import Place
+from aotc.errors import BudgetError
+from aotc.model.limits import Pool
+from aotc.passes.memory.accesses import accesses_of
 from aotc.passes.memory.bufferize import strides_of
 from aotc.passes.memory.entry_program import EntryBlock, memref_of
 from aotc.passes.memory.plan_report import plan_report
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
+from aotc.passes.memory.planner.pools import in_pools
 from aotc.passes.memory.planner.program import Program
+
+_NAMED: Final = 4
+"""How many of the largest buffers a message names."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +83,40 @@ class PlanMemoryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
+        pools = contract.POOLS.get(op) or ()
         for function in functions.values():
             if contract.ENTRY.on(function):
                 entry = EntryBlock(function.body.block, functions)
                 tensors = _tensors(function, entry, inside=self.io == "workspace")
                 entry.read(self._plan)
-                contract.PLAN.set(op, plan_report(entry, tensors))
+                if pools:
+                    _divide(entry, pools, tensors)
+                contract.PLAN.set(op, plan_report(entry, tensors, pools))
                 _rewrite(entry)
                 _move_to_workspace(function, entry, tensors, inside=self.io == "workspace")
 
     def _plan(self, program: Program) -> MemoryPlan:
         return plan_memory(program, self.alignment, self.order, self.in_place, self.threads)
+
+
+def _divide(entry: EntryBlock, pools: Sequence[Pool], tensors: Mapping[int, contract.Argument]) -> None:
+    """Place the blocks of an entry in pools. Raises BudgetError where they do not fit."""
+    plan = entry.planned
+    found = in_pools(plan, pools, accesses_of(entry))
+    if isinstance(found, MemoryPlan):
+        entry.plan = found
+        return
+    blocks = sorted((plan.blocks[number] for number in found.buffers), key=lambda block: (-block.size, block.first))
+    named: list[str] = []
+    for block in blocks[:_NAMED]:
+        given = tensors.get(block.storages[0])
+        nodes = entry.nodes(block.storages)
+        name = f"the state {given.name}" if given is not None and given.io == "state" else "/".join(nodes[-1:])
+        named.append(f"{name or 'a buffer'} {block.size:,}")
+    sizes = ", ".join(f"{pool.name} {pool.size:,}" for pool in pools)
+    what = f"the pools ({sizes}) are too small: buffers fit with {found.missing:,} bytes more of {found.pool.name}"
+    fix = "choose a larger pool; on cores without vectors --ram SIZE has layers computed row by row"
+    raise BudgetError("pool-exceeded", what, f"no room was found for {', '.join(named)}", fix)
 
 
 def _tensors(function: FuncOp, entry: EntryBlock, *, inside: bool) -> dict[int, contract.Argument]:
@@ -99,23 +132,28 @@ def _tensors(function: FuncOp, entry: EntryBlock, *, inside: bool) -> dict[int, 
 def _rewrite(entry: EntryBlock) -> None:
     """Views instead of allocations, at the head of the entry; the tasks of every block in the planned order."""
     head: list[Operation] = []
-    workspace = WorkspaceOp(entry.planned.placement.peak) if entry.planned.placement.peak else None
-    if workspace is not None:
-        workspace.result.name_hint = "ws"
-        head.append(workspace)
-    _rewrite_block(entry, 0, workspace, head)
+    workspaces: dict[str, WorkspaceOp] = {}
+    for pool, peak in entry.planned.peaks.items():
+        if peak:
+            workspaces[pool] = WorkspaceOp(peak, pool)
+            workspaces[pool].result.name_hint = pool or "ws"
+            head.append(workspaces[pool])
+    _rewrite_block(entry, Place(0), workspaces, head)
     Rewriter.insert_op(head, InsertPoint.at_start(entry.block))
 
 
-def _rewrite_block(block: EntryBlock, base: int, workspace: WorkspaceOp | None, head: list[Operation]) -> None:
+def _rewrite_block(
+    block: EntryBlock, base: Place, workspaces: Mapping[str, WorkspaceOp], head: list[Operation]
+) -> None:
     """Replace the buffers of a block, which begin at `base` in the workspace, by views in `head`; sort its tasks."""
-    plan, offsets = block.planned, block.offsets(base)
+    plan, places = block.planned, block.places(base)
     for each in plan.blocks:
-        assert workspace is not None
+        place = places[each.storages[0]]
+        workspace = workspaces[place.pool]
         roots = [root for storage in each.storages if (root := block.roots[storage]) is not None]
         if not roots:
             continue
-        constant = ConstantOp(IntegerAttr(offsets[each.storages[0]], IndexType()))
+        constant = ConstantOp(IntegerAttr(place.offset, IndexType()))
         head.append(constant)
         views: dict[MemRefType, SSAValue] = {}
         for root in roots:
@@ -144,7 +182,7 @@ def _rewrite_block(block: EntryBlock, base: int, workspace: WorkspaceOp | None, 
     block.block.insert_ops_before(tasks, last)
     for call in block.calls:
         for inner in call.inner:
-            _rewrite_block(inner, 0 if call.arena is None else offsets[call.arena], workspace, head)
+            _rewrite_block(inner, Place(0) if call.arena is None else places[call.arena], workspaces, head)
 
 
 def _move_to_workspace(
@@ -153,17 +191,18 @@ def _move_to_workspace(
     """Remove what is kept, and where they are `inside` the inputs and outputs, which are in the workspace now, from the
     signature, but keep their attributes."""
     moved = {storage: given for storage, given in tensors.items() if inside or given.io in contract.RETAINED}
-    offsets = entry.offsets(0)
+    places = entry.places(Place(0))
     attributes = contract.arguments_of(function)
     for storage, given in moved.items():
         root = entry.roots[storage]
         assert root is not None
         given.shape = memref_of(root).get_shape()
-        given.offset = offsets[storage]
+        given.offset, given.pool = places[storage].offset, places[storage].pool or None
     contract.STATES.set(function, [given for given in moved.values() if given.io == "state"] or None)
     if inside:
         contract.TENSORS.set(function, [given for given in moved.values() if given.io not in contract.RETAINED])
-    contract.PUSHED.set(function, next((given.offset for given in moved.values() if given.io == "pushed"), None))
+    pushed = (places[storage] for storage, given in moved.items() if given.io == "pushed")
+    contract.PUSHED.set(function, next(pushed, None))
     for storage in reversed(list(moved)):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)

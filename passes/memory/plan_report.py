@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import MemRefType
@@ -12,11 +12,13 @@ from xdsl.dialects.scf import IfOp
 
 from aotc.dialects.aot import contract
 from aotc.dialects.graph.compound.rolled import RolledOp
+from aotc.model.limits import Pool
 from aotc.model.locations import node_names
 from aotc.model.metadata import (
     AccessInfo,
     BufferInfo,
     PlanInfo,
+    PoolInfo,
     RingInfo,
     RollInfo,
     TaskInfo,
@@ -30,16 +32,15 @@ from aotc.passes.memory.planner.plan import Block
 from aotc.passes.memory.planner.program import Access, Role
 
 
-def plan_report(entry: EntryBlock, tensors: Mapping[int, contract.Argument]) -> PlanInfo:
-    """The plan of an entry with its inputs, outputs and states, by storage; the tasks of regions are after that of
-    control flow."""
+def plan_report(entry: EntryBlock, tensors: Mapping[int, contract.Argument], pools: Sequence[Pool] = ()) -> PlanInfo:
+    """The plan of an entry with its inputs, outputs and states, by storage, in `pools` or one arena; the tasks of
+    regions are after that of control flow."""
     report = _Report(entry, tensors)
-    report.add(entry, 0, {})
-    placement = entry.planned.placement
-    living = [Buffer(each.name, each.size, each.first, each.last) for each in report.buffers]
-    bound = PlacementProblem(living, placement.alignment, report.trails).lower_bound
-    buffers = report.buffers
-    ranked = sorted(range(len(living)), key=lambda number: (buffers[number].first, buffers[number].offset))
+    report.add(entry, contract.Place(0), {})
+    placement, peaks = entry.planned.placement, entry.planned.peaks
+    bounds = {pool: report.bound(pool, placement.alignment) for pool in peaks}
+    bound, buffers = sum(bounds.values()), report.buffers
+    ranked = sorted(range(len(buffers)), key=lambda number: (buffers[number].first, buffers[number].offset))
     places = {f"arena {number}": place for place, number in enumerate(ranked)}
     places |= {f"output {number}": len(ranked) + number for number in range(len(report.outputs))}
     return PlanInfo(
@@ -54,6 +55,10 @@ def plan_report(entry: EntryBlock, tensors: Mapping[int, contract.Argument]) -> 
         values=tuple(ValueInfo(places[place], size) for place, size in report.values),
         tasks=tuple(report.tasks),
         rolls=tuple(report.rolls),
+        pools=tuple(
+            PoolInfo(each.name, each.size, each.speed, each.section, peaks[each.name], bounds[each.name])
+            for each in pools
+        ),
     )
 
 
@@ -74,7 +79,20 @@ class _Report:
     reordered: bool = False
     taken: set[str] = field(default_factory=set[str])
 
-    def add(self, block: EntryBlock, base: int, outer: Mapping[int, int]) -> None:
+    def bound(self, pool: str, alignment: int) -> int:
+        """The bytes of a pool, or of the arena "", less than which no offsets need."""
+        there = [number for number, each in enumerate(self.buffers) if each.pool == pool]
+        place = {number: place for place, number in enumerate(there)}
+        living = [self.buffers[number] for number in there]
+        trails = {
+            (place[one], place[other]): distance
+            for (one, other), distance in self.trails.items()
+            if one in place and other in place
+        }
+        buffers = [Buffer(each.name, each.size, each.first, each.last) for each in living]
+        return PlacementProblem(buffers, alignment, trails).lower_bound
+
+    def add(self, block: EntryBlock, base: contract.Place, outer: Mapping[int, int]) -> None:
         """Add the tasks of a block, then its buffers, from `base` on in the workspace; `outer` are the numbers of the
         values of the block around by storage."""
         plan, storages = block.planned, block.storages
@@ -87,7 +105,7 @@ class _Report:
         firsts: list[int] = []
         lasts: list[int] = []
         rolls: list[tuple[RollInfo, list[int]]] = []
-        offsets = block.offsets(base)
+        places = block.places(base)
         self.reordered |= list(plan.order) != sorted(plan.order)
         for position in plan.order:
             call, number = block.calls[position], len(self.order)
@@ -98,7 +116,7 @@ class _Report:
             inside: list[int] = []
             for inner in call.inner:
                 begin = len(self.order)
-                self.add(inner, 0 if call.arena is None else offsets[call.arena], numbers)
+                self.add(inner, contract.Place(0) if call.arena is None else places[call.arena], numbers)
                 inside.append(len(self.order) - begin)
             self.tasks[number] = replace(self.tasks[number], regions=tuple(inside))
             lasts.append(len(self.order) - 1)
@@ -119,7 +137,9 @@ class _Report:
             if each.host is None:
                 placed[each] = len(self.buffers)
                 self._place(f"arena {len(self.buffers)}", (numbers[storage] for storage in each.storages))
-                self.buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, *lives, nodes, is_retained))
+                place = places[each.storages[0]]
+                info = BufferInfo(name, place.offset, each.size, *lives, nodes, is_retained, pool=place.pool)
+                self.buffers.append(info)
             else:
                 self._place(f"output {len(self.outputs)}", (numbers[storage] for storage in each.storages))
                 output = self.tensors[each.host].name or ""

@@ -206,3 +206,54 @@ def test_nothing_is_written_between_buffers(board: str, planted: int, tmp_path: 
     (expected,) = aotc.compile(model, optimize=0)({"x": x}).values()
     found = np.frombuffer((tmp_path / "outputs.bin").read_bytes(), np.float32).reshape(expected.shape)
     assert np.array_equal(found, expected)
+
+
+# --- several memories ------------------------------------------------------------------------------------------------
+
+POOLS = {"dtcm": "8K,section=.bss.dtcm", "sram": "64K,speed=3"}
+
+IN_POOLS = """#include "given.h"
+#include "own.h"
+#include <string.h>
+#define GAP 64
+#define ROOM(pool) (GAP + AOTC_GIVEN_POOL_##pool##_SIZE + GAP)
+static const int8_t input[] = {%s}, output[] = {%s};
+static uint8_t dtcm[ROOM(DTCM)] __attribute__((aligned(AOTC_GIVEN_WORKSPACE_ALIGNMENT)));
+static uint8_t sram[ROOM(SRAM)] __attribute__((aligned(AOTC_GIVEN_WORKSPACE_ALIGNMENT)));
+
+static int is_whole(const uint8_t *memory, int size)
+{
+    for (int i = 0; i < GAP; ++i) if (memory[i] != 0xa5 || memory[size - GAP + i] != 0xa5) return 0;
+    return 1;
+}
+
+int main(void)
+{
+    int8_t y[sizeof output];
+    memset(dtcm, 0xa5, sizeof dtcm);
+    memset(sram, 0xa5, sizeof sram);
+    for (int turn = 0; turn < 2; ++turn) {
+        if (aotc_given_run(input, y, dtcm + GAP, sram + GAP) != 0 || memcmp(y, output, sizeof y) != 0) return 3;
+        if (!is_whole(dtcm, sizeof dtcm) || !is_whole(sram, sizeof sram)) return 4;
+        memset(y, 0, sizeof y);
+        if (aotc_own_run(input, y) != 0 || memcmp(y, output, sizeof y) != 0) return 5;
+    }
+    return 0;
+}
+"""
+
+
+def test_pools_of_the_model_and_of_its_caller(tmp_path: Path) -> None:
+    """The model's own are in sections, the caller's have canaries around them."""
+    board = BOARDS["m4f"]
+    options: dict[str, Any] = {"target": board.target, "pools": POOLS}
+    aotc.compile_to(DATA / "kws_int8" / "model.onnx", tmp_path, name="given", workspace="caller", **options)
+    aotc.compile_to(DATA / "kws_int8" / "model.onnx", tmp_path, name="own", **options)
+    arrays = [np.load(DATA / "kws_int8" / f"{end}.npz") for end in ("inputs", "outputs")]
+    values = [", ".join(map(str, archive[archive.files[0]].ravel())) for archive in arrays]
+    main = tmp_path / "main.c"
+    main.write_text(IN_POOLS % tuple(values))
+    files = [tmp_path / "given.c", tmp_path / "own.c"]
+    program = build(board, tmp_path, model=files, program=[main])
+    run(program, timeout=60)
+    assert program.sizes["model"].zero == 16000 and program.sizes["model"].data == 0, "sections take no flash"

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from aotc.compiler.checking.plan_proof import Span, bytes_of, faults_of, span_of
+from aotc.compiler.checking.plan_proof import Memory, Span, bytes_of, faults_of, span_of
 from aotc.errors import UsageError
+from aotc.model.conventions import pool_symbol
 from aotc.model.metadata import KernelInfo, ModelInfo, TaskInfo
 
 if TYPE_CHECKING:
@@ -155,10 +156,12 @@ def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
     tasks = [(number, task) for number, task in enumerate(info.plan.tasks) if task.kind == "call"]
     if len(calls) != len(tasks):
         return len(calls), [f"the C calls {len(calls)} kernels, the plan has {len(tasks)}"]
-    memories = {f"aotc_{info.name}_workspace": "", "workspace": ""}
-    outputs = [each.name for each in info.outputs if each.offset is None]
+    arenas = list(info.plan.arenas)
+    memories = {pool_symbol(info.name, pool): Memory(pool=pool) for pool in arenas}
+    outputs = [Memory(output=each.name) for each in info.outputs if each.offset is None]
     before = sum(each.offset is None for each in info.inputs)
-    memories |= dict(zip(names[before:], outputs, strict=False))
+    given = [Memory(pool=pool) for pool in arenas] if info.workspace == "caller" else []
+    memories |= dict(zip(names[before:], (*outputs, *given), strict=False))
     kernels = {each.symbol: each for each in info.kernels}
     found: list[str] = []
     for (symbol, pointers), (number, task) in zip(calls, tasks, strict=True):
@@ -175,8 +178,8 @@ def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
                 found.append(f"call {number} {what} {len(given)} places, the plan says {len(wanted)}")
             for span, at in zip(wanted, given, strict=False):
                 if not at.is_at(span):
-                    here, there = (f"{name or 'the arena'} at" for name in (at.memory, span.memory))
-                    found.append(f"call {number} {what} {here} {at.offset}, the plan says {there} {span.start}")
+                    here, there = f"{at.memory} at {at.offset}", f"{span.memory} at {span.start}"
+                    found.append(f"call {number} {what} {here}, the plan says {there}")
         known = [span for _, span in spans]
         found += _sharing(number, [each for _, each, _ in inside], known)
         found += _too_large(number, kernels[symbol], [place for place, *_ in inside], known, len(pointers))
@@ -185,9 +188,9 @@ def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a pointer points to: in the arena, "", or an output; None is not a constant."""
+    """Where a pointer points to; None is not a constant."""
 
-    memory: str
+    memory: Memory
     offset: int | None
 
     def is_at(self, span: Span) -> bool:

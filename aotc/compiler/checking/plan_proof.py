@@ -20,10 +20,21 @@ from aotc.model.metadata import AccessInfo, BufferArgument, BufferInfo, ModelInf
 
 
 @dataclass(frozen=True)
-class Span:
-    """Bytes `start` to before `end` of the arena, or of an output where there is its name."""
+class Memory:
+    """The memory of an output, or a pool; the arena where it is neither."""
 
-    memory: str
+    output: str = ""
+    pool: str = ""
+
+    def __str__(self) -> str:
+        return self.output or (f"the pool {self.pool}" if self.pool else "the arena")
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bytes `start` to before `end` of a memory."""
+
+    memory: Memory
     start: int
     end: int
 
@@ -38,8 +49,8 @@ def faults_of(info: ModelInfo) -> list[str]:
     found = [*_malformed(plan)]
     if not found:
         proof = _Proof(plan)
-        inside = ((each.offset, bytes_of(each)) for each in info.outputs if each.offset is not None)
-        outputs = [Span("", start, start + size) for start, size in inside]
+        inside = ((each.pool, each.offset, bytes_of(each)) for each in info.outputs if each.offset is not None)
+        outputs = [Span(Memory(pool=pool), start, start + size) for pool, start, size in inside]
         found += [*_overlaps(proof), *_wrong_tensors(info), *proof.run(outputs)]
     return list(dict.fromkeys(found))
 
@@ -47,7 +58,11 @@ def faults_of(info: ModelInfo) -> list[str]:
 def span_of(plan: PlanInfo, access: AccessInfo) -> Span:
     """Where the bytes of an access are."""
     buffer = _buffers(plan)[plan.values[access.value].buffer]
-    return Span(buffer.output, buffer.offset + access.start, buffer.offset + access.end)
+    return Span(_memory(buffer), buffer.offset + access.start, buffer.offset + access.end)
+
+
+def _memory(buffer: BufferInfo) -> Memory:
+    return Memory(buffer.output, buffer.pool)
 
 
 def _buffers(plan: PlanInfo) -> Sequence[BufferInfo]:
@@ -56,10 +71,17 @@ def _buffers(plan: PlanInfo) -> Sequence[BufferInfo]:
 
 def _malformed(plan: PlanInfo) -> Iterator[str]:
     """Numbers that mean nothing, with which no proof can begin."""
-    buffers, count = _buffers(plan), len(plan.order)
+    buffers, count, pools = _buffers(plan), len(plan.order), {each.name for each in plan.pools}
+    for each in plan.pools:
+        if each.peak_bytes > each.size:
+            yield f"the pool {each.name} has {each.size} bytes, the plan takes {each.peak_bytes}"
+    if len(pools) < len(plan.pools) or (pools and sum(each.peak_bytes for each in plan.pools) != plan.peak_bytes):
+        yield "the pools together are not what the plan takes"
     if len(plan.tasks) != count:
         yield f"{count} tasks have names, and {len(plan.tasks)} are described"
     for each in buffers:
+        if not each.output and (each.pool not in pools if pools else each.pool):
+            yield f"the buffer {each.name} is in the pool {each.pool or 'of no name'}, which there is not"
         if each.size < 0 or each.offset < 0 or not 0 <= each.first <= each.last < max(count, 1):
             yield f"the buffer {each.name} has {each.size} bytes at {each.offset} in tasks {each.first}-{each.last}"
     for number, value in enumerate(plan.values):
@@ -92,16 +114,17 @@ def _blocks(tasks: Sequence[TaskInfo], first: int, end: int) -> Iterator[int]:
 def _overlaps(proof: _Proof) -> Iterator[str]:
     """Buffers that are outside of their memory, or have a byte in common while both are in use."""
     plan = proof.plan
-    sizes = {"": plan.peak_bytes} | {each.output: each.size for each in plan.outputs if each.name == each.output}
+    sizes = {Memory(pool=pool): size for pool, size in plan.arenas.items()}
+    sizes |= {Memory(each.output): each.size for each in plan.outputs if each.name == each.output}
     for each in _buffers(plan):
-        if each.offset + each.size > sizes.get(each.output, 0) or each.offset % max(plan.alignment, 1):
+        if each.offset + each.size > sizes.get(_memory(each), 0) or each.offset % max(plan.alignment, 1):
             yield f"the buffer {each.name} at {each.offset} is outside of its memory, or not aligned"
         if each.kept and (each.first, each.last) != (0, max(len(plan.order) - 1, 0)):
             yield f"the buffer {each.name} is kept from call to call, and in use only in {each.first}-{each.last}"
     for one, other in combinations(sorted(_buffers(plan), key=lambda each: each.first), 2):
         both = (
-            Span(one.output, one.offset, one.offset + one.size),
-            Span(other.output, other.offset, other.offset + other.size),
+            Span(_memory(one), one.offset, one.offset + one.size),
+            Span(_memory(other), other.offset, other.offset + other.size),
         )
         if other.first > one.last or not both[0].meets(both[1]):
             continue
@@ -118,9 +141,10 @@ def _wrong_tensors(info: ModelInfo) -> Iterator[str]:
         for each in tensors:
             if each.offset is None:
                 continue
-            span = Span("", each.offset, each.offset + max(1, bytes_of(each)))
+            span = Span(Memory(pool=each.pool), each.offset, each.offset + max(1, bytes_of(each)))
             if not any(
-                buffer.offset <= span.start
+                buffer.pool == each.pool
+                and buffer.offset <= span.start
                 and span.end <= buffer.offset + buffer.size
                 and (not first or buffer.first == 0)
                 and (not end or buffer.last == last)
@@ -149,7 +173,7 @@ class _Strip:
         self.holds = {value}
 
 
-State = dict[str, list[_Strip]]
+State = dict[Memory, list[_Strip]]
 """The strips of each memory, in order."""
 
 
@@ -159,7 +183,7 @@ class _Proof:
     found: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
-        cuts: dict[str, set[int]] = {}
+        cuts: dict[Memory, set[int]] = {}
         for task in self.plan.tasks:
             for access in (*task.reads, *task.writes):
                 span = span_of(self.plan, access)

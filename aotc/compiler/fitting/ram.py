@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aotc.compiler.fitting.instructions import instructions_of_calls
+from aotc.errors import BudgetError
 from aotc.model.metadata import RamGoal
 from aotc.pipeline.options import CompileOptions
 
@@ -32,7 +33,10 @@ def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emis
         best = _chosen_again(best, allowed, options, lowered)
         if best.info.ram_bytes <= allowed:
             return best
-    plain = lowered(replace(options, ram=None))
+    try:
+        plain = lowered(replace(options, ram=None))
+    except BudgetError:  # the pools are too small for it
+        return best
     if plain.info.ram_bytes <= best.info.ram_bytes:
         return plain
     if isinstance(allowed, int):

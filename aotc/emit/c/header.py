@@ -91,14 +91,16 @@ def _model_macros(prefix: str, info: ModelInfo) -> str:
         "NAME": string_literal(info.name),
         "NUM_INPUTS": str(len(info.inputs)),
         "NUM_OUTPUTS": str(len(info.outputs)),
-        "WORKSPACE_SIZE": str(info.workspace_bytes),
+        **({} if info.plan.pools else {"WORKSPACE_SIZE": str(info.workspace_bytes)}),
         "WORKSPACE_ALIGNMENT": str(info.workspace_alignment),
+        **{f"POOL_{each.name.upper()}_SIZE": str(each.peak_bytes) for each in info.plan.pools},
         "WEIGHTS_SIZE": str(info.weights_bytes),
         "IO_SIZE": str(info.io_bytes),
     }
     if info.states:
         macros["NUM_STATES"] = str(len(info.states))
-    offset = ", OFFSET from the start of the workspace" if info.io == "workspace" or info.states else ""
+    start = "POOL" if info.plan.pools else "workspace"
+    offset = f", OFFSET from the start of the {start}" if info.io == "workspace" or info.states else ""
     layers = sum(len(roll.layers) for roll in info.plan.rolls)
     rolled = f"\n * For little RAM {layers} layers are computed row by row, which NAME.json lists." if layers else ""
     rows = "; at most ROWS of NUM_ROWS come at once" if info.streamed is not None else ""
@@ -120,6 +122,8 @@ def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) ->
     }
     if tensor.offset is not None:
         macros["OFFSET"] = str(tensor.offset)
+    if tensor.pool:
+        macros["POOL"] = string_literal(tensor.pool)
     if tensor.scale is not None:
         macros["SCALE"] = float_literal(tensor.scale, F32)
         macros["ZERO_POINT"] = str(tensor.zero_point or 0)
@@ -194,8 +198,13 @@ def _supported_declaration(info: ModelInfo) -> str:
 def _workspace_declaration(prefix: str, info: ModelInfo) -> str:
     if info.io != "workspace" or info.workspace != "internal":
         return ""
-    array = f"{conventions.workspace_symbol(info.name)}[{prefix}_WORKSPACE_SIZE]"
-    return f"/* Inputs and outputs are here, each at its OFFSET. */\nextern unsigned char {array};\n"
+    sizes = {"": "WORKSPACE_SIZE"} | {each.name: f"POOL_{each.name.upper()}_SIZE" for each in info.plan.pools}
+    arrays = [
+        f"extern unsigned char {conventions.pool_symbol(info.name, pool)}[{prefix}_{sizes[pool]}];\n"
+        for pool, size in info.plan.arenas.items()
+        if size or not pool
+    ]
+    return f"/* Inputs and outputs are here, each at its OFFSET. */\n{''.join(arrays)}"
 
 
 def _weights_declaration(prefix: str, info: ModelInfo) -> str:

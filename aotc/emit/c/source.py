@@ -17,6 +17,7 @@ from aotc.dialects.aot.contract import (
     ENTRY,
     NOTES,
     is_kernel,
+    sections_of,
     shares_workspace,
     weight_offsets,
     workspace_alignment,
@@ -32,8 +33,8 @@ from aotc.emit.c.functions.printer import FunctionPrinter, argument_names, resul
 from aotc.emit.c.header import Descriptor, Prototype
 from aotc.emit.c.syntax.text import comment_text, wrapped
 from aotc.errors import CompileError
+from aotc.model import conventions
 from aotc.model.artifacts import Pieces
-from aotc.model.conventions import THREADS_RUN
 from aotc.model.locations import node_names
 from aotc.model.naming import c_variable
 
@@ -89,7 +90,7 @@ class CSource(Unit):
     @property
     def inner_headers(self) -> list[str]:
         """Headers of the runtime that the file includes and the model's header does not."""
-        return [THREADS[1]] if THREADS_RUN in self._calls else []
+        return [THREADS[1]] if conventions.THREADS_RUN in self._calls else []
 
     def exported(self) -> list[Prototype]:
         """The functions with external linkage that the file defines, or the one with the entry's bytecode."""
@@ -200,12 +201,12 @@ class CSource(Unit):
         """The definitions of the weights; where there is no header (`alone`), the declaration of external ones."""
         defined = {key: value for key, value in self._weights.items() if key in self.store}
         aligned = f" AOTC_ALIGNED({self.widest})" if self.widest else ""
-        if aligned and (defined or self._workspace is not None):
+        if aligned and (defined or self._workspaces):
             yield TEXTS["ALIGNED"]
         if any(map(self._as_bytes, defined)):
             yield TEXTS["BYTES"]
         if defined:
-            yield TEXTS["SECTION"].format(name="WEIGHTS", what="weights")
+            yield _section("AOTC_WEIGHTS", "weights")
         for key, (name, kind) in self._weights.items():
             ctype = self._weight_ctype(key, kind)
             if key not in defined:
@@ -219,16 +220,17 @@ class CSource(Unit):
             yield f"\n/* The application links the weights. */\nextern const unsigned char {symbol}[{max(1, size)}];\n"
 
     def _static_memory(self) -> Iterator[str]:
-        """The definition of the workspace."""
-        if self._workspace is None:
-            return
-        name, size = self._workspace
-        alignment = workspace_alignment(self.module)
-        yield TEXTS["SECTION"].format(name="WORKSPACE", what="workspace")
-        if not self.widest:
+        """The definition of the workspace, or of that in each pool."""
+        used = [pool for pool in self.arenas if pool in self._workspaces]
+        for pool in used:
+            yield _section(conventions.pool_macro(pool), pool or "workspace", sections_of(self.module).get(pool, ""))
+        if used and not self.widest:
             yield TEXTS["ALIGNED"]
         linkage = "" if shares_workspace(self.module) else "static "
-        yield f"\n{linkage}AOTC_WORKSPACE AOTC_ALIGNED({alignment}) uint8_t {name}[{max(1, size)}];\n"
+        aligned = f"AOTC_ALIGNED({workspace_alignment(self.module)})"
+        for pool in used:
+            macro, name = conventions.pool_macro(pool), conventions.pool_symbol(self.model_name, pool)
+            yield f"\n{linkage}{macro} {aligned} uint8_t {name}[{max(1, self._workspaces[pool])}];\n"
 
     def _comment(self, function: FuncOp) -> list[str]:
         """A comment that names the ONNX nodes of a kernel, of all its calls, and what numbers in it are."""
@@ -240,6 +242,12 @@ class CSource(Unit):
         lists += [note.split(", ") for note in NOTES.get(function) or ()]
         lines = [line.strip() for each in lists for line in wrapped("   ", list(map(comment_text, each)), "")]
         return ["/* " + "\n * ".join(lines) + " */"] if lines else []
+
+
+def _section(macro: str, what: str, section: str = "") -> str:
+    """The macro of attributes of `what`: the section of this name, or nothing, unless the application defines it."""
+    attribute = f' __attribute__((section("{section}")))' if section else ""
+    return TEXTS["SECTION"].format(name=macro, what=what, attribute=attribute)
 
 
 def _provided(function: FuncOp) -> bool:

@@ -24,6 +24,7 @@ from aotc.dialects.aot.contract.arguments import (
     TENSORS,
     Argument,
     Io,
+    Place,
     State,
     Tensor,
     append_argument,
@@ -42,6 +43,7 @@ from aotc.dialects.aot.contract.arguments import (
     states_of,
     streamed_of,
     tensors_of,
+    workspace_arguments,
 )
 from aotc.dialects.aot.contract.functions import (
     BRANCHES,
@@ -83,6 +85,7 @@ from aotc.dialects.aot.contract.module import (
     MODEL_SHA256,
     OPERATOR_ARGUMENTS,
     PLAN,
+    POOLS,
     RECORDED,
     SELFTEST,
     TARGET,
@@ -97,6 +100,7 @@ from aotc.dialects.aot.contract.module import (
     model_name_or,
     operator_arguments,
     plan_of,
+    sections_of,
     target_of,
     threads_of,
     workspace_alignment,

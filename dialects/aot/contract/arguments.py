@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument
 
 from aotc.dialects.aot.contract.fields import Field, Mark
+from aotc.dialects.aot.contract.module import has_plan, plan_of, workspace_alignment
 from aotc.dialects.attributes import value_of
 from aotc.errors import CompileError
 from aotc.model.metadata import row_axis
@@ -61,6 +62,8 @@ class Argument:
     """Of an input that callers hand over by rows, from `import` on: how many at once at most."""
     offset = Field[int]("aot.offset")
     """Of a tensor in the workspace, as every state is, from `plan` on: where it is, in bytes."""
+    pool = Field[str]("aot.pool")
+    """Of what has an offset, and of a workspace that is the caller's: the pool, where there are several."""
     shape = Field[tuple[int, ...]]("aot.shape")
     """Of the entry's tensors, when a pointer no longer says it: after `interface`, and of tensors in the workspace from
     `plan` on."""
@@ -103,7 +106,7 @@ class Argument:
         dtype = Argument.dtype.require(self, where)
         shape = Argument.shape.require(self, where)
         more = self.scale, self.zero_point, self.offset, self.counted_axis, self.labels or (), self.layout or ""
-        return Tensor(name, dtype, io, shape, *more, rows=self.rows)
+        return Tensor(name, dtype, io, shape, *more, rows=self.rows, pool=self.pool or "")
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,8 @@ class Tensor:
     """Where callers have another one than the model."""
     rows: int | None = None
     """Where callers hand it over by rows: how many at once at most."""
+    pool: str = ""
+    """The pool whose start the offset is counted from; empty: there is one arena."""
 
     @property
     def row_axis(self) -> int:
@@ -157,6 +162,16 @@ class State:
     """Of its affine quantisation, None where it has none."""
     zero_point: int | None
     """As `scale`."""
+    pool: str = ""
+    """The pool whose start the offset is counted from; empty: there is one arena."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """So many bytes from the start of the workspace, or of a pool of it."""
+
+    offset: int
+    pool: str = ""
 
 
 # --- signatures ------------------------------------------------------------------------------------------------------
@@ -226,6 +241,16 @@ def append_argument(function: FuncOp, kind: Attribute, given: Argument, hint: st
     return insert_argument(function, len(function.body.block.args), kind, given, hint)
 
 
+def workspace_arguments(module: ModuleOp) -> list[Argument]:
+    """The attributes of the pointers by which a caller supplies the workspace: one, or one for each pool."""
+    found: list[Argument] = []
+    for pool in plan_of(module).arenas if has_plan(module) else [""]:
+        given = Argument(io="workspace")
+        given.align, given.noalias, given.pool = workspace_alignment(module), True, pool or None
+        found.append(given)
+    return found
+
+
 def argument_of(value: BlockArgument) -> Argument:
     """The attributes of an argument of a function; none for those of other blocks."""
     function = value.block.parent_op()
@@ -258,10 +283,10 @@ STATES: Final = _Arguments("aot.states")
 """States of the entry, from `plan` on: with `shape` and `offset` in the workspace; absent where there are none."""
 
 
-PUSHED: Final = Field[int]("aot.pushed")
-"""Of an entry, from `plan` on, that is given an input by rows: where in the workspace, in bytes, three integers of 32
-bits are, the number of rows that had come before the call at hand, and with it; and at `CAME` how many the next one
-goes on from, none where this one fails."""
+PUSHED: Final = Field[Place]("aot.pushed")
+"""Of an entry, from `plan` on, that is given an input by rows: where in the workspace three integers of 32 bits are,
+the number of rows that had come before the call at hand, and with it; and at `CAME` how many the next one goes on from,
+none where this one fails."""
 CAME: Final = 2
 """The place among the integers of `PUSHED` of how many rows have come when no call is at hand."""
 
@@ -305,6 +330,7 @@ def _state(given: Argument) -> State:
         given.initial,
         given.scale,
         given.zero_point,
+        given.pool or "",
     )
 
 

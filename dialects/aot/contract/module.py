@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from aotc.dialects.aot.contract.fields import Field, Mark
+from aotc.model.limits import Pool
 from aotc.model.metadata import FoldedChannels, KernelForms, PlanInfo
 
 # --- the name --------------------------------------------------------------------------------------------------------
@@ -119,6 +120,11 @@ RECORDED: Final = Field[Recorded](_SELFTEST)
 SELFTEST: Final = Mark(_SELFTEST)
 """On a function, after `interface`: it is the self-test."""
 
+# --- memories ---------------------------------------------------------------------------------------------------------
+
+POOLS: Final = Field[Sequence[Pool]]("aot.pools")
+"""`--pool`: the memories that buffers are placed in, from `import` on; nothing where there is one arena."""
+
 # --- the memory plan -------------------------------------------------------------------------------------------------
 
 PLAN: Final = Field[PlanInfo]("aot.plan", fix="run plan-memory first")
@@ -133,6 +139,12 @@ def has_plan(module: ModuleOp) -> bool:
 def plan_of(module: ModuleOp) -> PlanInfo:
     """The memory plan, from `plan` on. Raises CompileError where there is none."""
     return PLAN.require(module)
+
+
+def sections_of(module: ModuleOp) -> dict[str, str]:
+    """The linker section of each pool that has one, by the memory plan."""
+    pools = plan_of(module).pools if has_plan(module) else ()
+    return {each.name: each.section for each in pools if each.section}
 
 
 def workspace_alignment(module: ModuleOp) -> int:

@@ -4,5 +4,6 @@
 * `schedule`   in which order the tasks run
 * `plan`       order, sharing in place and offsets together: `plan_memory`
 * `placement`  offsets for buffers of known size and lifetime: `place`, `search`
+* `pools`      which of several memories each buffer is in: `in_pools`
 * `skyline`    the exact search for offsets within a capacity: `fit`
 """

@@ -35,6 +35,16 @@ class MemoryPlan:
     trails: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     """For the first storage of a block and the last one of another: how many bytes below it the first one may begin,
     where it is written while that is read for the last time."""
+    pools: tuple[str, ...] = ()
+    """The pool of each of `blocks`, in which it has its offset, so that `placement.peak` is that of all pools together;
+    nothing where there is one arena."""
+    arenas: Mapping[str, Placement] = field(default_factory=dict[str, Placement])
+    """The placement in each pool, of the blocks that are there."""
+
+    @property
+    def peaks(self) -> dict[str, int]:
+        """The bytes of each pool; of the one arena under the name ""."""
+        return {name: each.peak for name, each in self.arenas.items()} or {"": self.placement.peak}
 
     @property
     def trails_of_blocks(self) -> Trails:

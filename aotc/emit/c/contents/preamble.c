@@ -27,8 +27,8 @@
 // SECTION
 
 /* Section of the {what}, for example __attribute__((section(".{what}"))). */
-#ifndef AOTC_{name}
-#define AOTC_{name}
+#ifndef {name}
+#define {name}{attribute}
 #endif
 // LITTLE_ENDIAN
 

@@ -17,7 +17,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import Argument, arguments_of, entries, is_kernel, model_name_or
+from aotc.dialects.aot.contract import Argument, arguments_of, entries, has_plan, is_kernel, model_name_or, plan_of
 from aotc.dialects.operations import walk
 from aotc.emit.c.analyses.ranges import Interval, Ranges
 from aotc.emit.c.analyses.values import is_unsigned_buffer, root, size
@@ -64,7 +64,7 @@ class Unit:
     _weights: dict[str, tuple[str, MemRefType[Attribute]]] = field(
         default_factory=dict[str, tuple[str, MemRefType[Attribute]]]
     )
-    _workspace: tuple[str, int] | None = None
+    _workspaces: dict[str, int] = field(default_factory=dict[str, int])
     _external: dict[str, int] = field(default_factory=dict[str, int])
     _helpers: set[str] = field(default_factory=set[str])
     _headers: set[str] = field(default_factory=lambda: {"stdint.h"})
@@ -95,6 +95,8 @@ class Unit:
                 symbol(self.model_name)
                 for symbol in (conventions.supported_symbol, conventions.workspace_symbol, conventions.weights_symbol)
             ),
+            *(conventions.pool_symbol(self.model_name, pool) for pool in self.arenas),
+            *map(conventions.pool_macro, self.arenas),
         }
         for op in self._operations():  # before any function is printed: no local may take such a name
             if isinstance(op, aot.WeightOp):
@@ -108,6 +110,11 @@ class Unit:
         for function in self._defined():
             self.parameters(function.sym_name.data)
         self.freestanding = self.freestanding or self._is_integer_model()
+
+    @property
+    def arenas(self) -> Sequence[str]:
+        """The pools that the workspace is in; "" where it is one arena."""
+        return list(plan_of(self.module).arenas) if has_plan(self.module) else [""]
 
     def _defined(self) -> Iterator[FuncOp]:
         """The functions that the file defines."""
@@ -171,10 +178,9 @@ class Unit:
         return name_expr(place, pointer_to(self._weight_ctype(key, kind), const=True))
 
     def workspace(self, op: aot.WorkspaceOp) -> Expr:
-        """The array of the workspace."""
-        if self._workspace is None:
-            self._workspace = conventions.workspace_symbol(self.model_name), op.result.type.get_shape()[0]
-        return name_expr(self._workspace[0], pointer_to(UNSIGNED[8]))
+        """The array of the workspace, or of that in a pool."""
+        self._workspaces.setdefault(op.pool_name, op.result.type.get_shape()[0])
+        return name_expr(conventions.pool_symbol(self.model_name, op.pool_name), pointer_to(UNSIGNED[8]))
 
     def weights(self, op: aot.WeightsOp) -> Expr:
         """The array of external weights."""

@@ -51,7 +51,7 @@ builtin.module attributes {aot.name = "kws", aot.workspace = "caller", aot.plan 
 // CHECK:        [[CAME:%\d+]] = arith.constant 2 : index
 // CHECK:        memref.store {{%\d+}}, [[PUSHED]][[[CAME]]] : memref<3xi32>
 builtin.module attributes {aot.name = "kws", aot.workspace = "internal", aot.plan = {peak_bytes = 96 : i64, lower_bound_bytes = 96 : i64, optimal = true, alignment = 16 : i64, order = [], buffers = []}} {
-  func.func @aotc_kws_push_x() -> i32 attributes {aot.entry, aot.pushed = 64 : i64} {
+  func.func @aotc_kws_push_x() -> i32 attributes {aot.entry, aot.pushed = {offset = 64 : i64}} {
     %0 = arith.constant 0 : i32
     func.return %0 : i32
   }

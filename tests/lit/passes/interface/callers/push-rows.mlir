@@ -39,7 +39,7 @@ builtin.module {
   func.func private @before(!aot.ptr<i8>) -> i32
   func.func private @rows(!aot.ptr<i8>, !aot.ptr<i32>, !aot.ptr<i8>) -> i32
   func.func private @behind(!aot.ptr<i8>, !aot.ptr<i8>) -> i32
-  func.func @aotc_m_push_x(%x: !aot.ptr<i8> {aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.rows = 4 : i64, aot.shape = array<i64: 1, 10, 8>}, %y: !aot.ptr<i8> {aot.name = "y", aot.dtype = "int8", aot.io = "output", aot.shape = array<i64: 8>}) -> i32 attributes {aot.entry, aot.pushed = 64 : i64} {
+  func.func @aotc_m_push_x(%x: !aot.ptr<i8> {aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.rows = 4 : i64, aot.shape = array<i64: 1, 10, 8>}, %y: !aot.ptr<i8> {aot.name = "y", aot.dtype = "int8", aot.io = "output", aot.shape = array<i64: 8>}) -> i32 attributes {aot.entry, aot.pushed = {offset = 64 : i64}} {
     %ok = arith.constant 0 : i32
     %ws = aot.workspace : memref<128xi8>
     %a = arith.constant 0 : index
