@@ -250,6 +250,7 @@ PHASES: tuple[Phase, ...] = (
             Row("fuse-prologues"),
             Row("fuse-elementwise"),
             Row("dce"),
+            Row("note-places", ROLLED),
             Row("stream-rows", STREAM),
             Row("choose-rolls", ROLLS, ram="{most_ram}"),
             Row("roll-rows", ROLLED),

@@ -42,8 +42,8 @@ _PASSES: Final = {
         "project-inputs widen-operands assign-layouts fold-tables"
     ),
     "fuse": (
-        "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise stream-rows choose-rolls "
-        "roll-rows count-operations outline-kernels"
+        "divide-scratch tile-and-fuse fuse-epilogues fuse-prologues fuse-elementwise note-places stream-rows "
+        "choose-rolls roll-rows count-operations outline-kernels"
     ),
     "memory": "bufferize plan-memory",
     "loops": (

@@ -27,13 +27,11 @@ from itertools import islice
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import Argument, arguments_of, entries
-from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.indexing import PlacedOp
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     bytes_of,
@@ -46,7 +44,6 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, FusedOp
 from aotc.model.metadata import row_axis
-from aotc.model.weight_store import WeightStore
 from aotc.passes.fuse.groups import group_lone_kernels
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.rolling.group_rows import GroupRows, inner_scratch
@@ -76,7 +73,6 @@ class ChooseRollsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
-            _note_places(entry.body.block, WeightStore.of(ctx))
             program = _Program(entry.body.block)
             end = entry.body.block.last_op
             assert end is not None
@@ -86,17 +82,6 @@ class ChooseRollsPass(ModulePass):
                 if part.rolls:
                     for group in program.kernels[part.start : part.stop]:
                         group.attributes[ROLL] = IntegerAttr(number, i64)
-
-
-def _note_places(block: Block, store: WeightStore) -> None:
-    """Say what is known of the places at which operations read, where these are constant."""
-    for op in block.walk():
-        if isinstance(op, PlacedOp):
-            (places, _), group = op.placed(), op.parent_op()
-            if isinstance(places, BlockArgument) and isinstance(group, FusedOp):
-                places = group.inputs[places.index]
-            if (known := known_array(places, store)) is not None and known.size:
-                op.note_reads(known)
 
 
 class _Program:

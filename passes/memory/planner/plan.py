@@ -76,13 +76,9 @@ def plan_memory(
         if best is None or plan.placement.peak < best.placement.peak:
             best = plan
     assert best is not None
-    if threads > 1:  # where buffers have the same middle
+    if threads > 1 or best.trails_of_blocks:  # several threads have buffers with the same middle
         return best
-    return (
-        best
-        if best.trails_of_blocks
-        else replace(best, placement=search([each.buffer for each in best.blocks], best.placement))
-    )
+    return replace(best, placement=search([each.buffer for each in best.blocks], best.placement))
 
 
 def _trails(program: Program, order: Sequence[int]) -> dict[tuple[int, int], int]:

@@ -23,7 +23,34 @@ def branches(g: Network) -> str:
     return g.same(g.of(g.node("Concat", one, other, axis=1), 7, *g.shapes["x"][1:]), 5, 3)
 
 
-LAYERS: dict[str, Callable[[Network], str]] = {"branches": branches}
+def resized(g: Network) -> str:
+    """Rows between those that come, then fewer."""
+    x = g.of(g.resized("x", 2.0, 1.0, mode="linear"), 3, 24, 6)
+    return g.same(g.of(g.resized(x, 0.75, 1.0, mode="nearest"), 3, 18, 6), 5, 3)
+
+
+def cut(g: Network) -> str:
+    """Some of the rows, as they are, and every other one of some columns."""
+    ends = [g.constant(value, np.int64) for value in ([2], [11], [2])]
+    some = g.of(g.node("Slice", "x", *ends), 3, 9, 6)
+    ends = [g.constant(value, np.int64) for value in ([1, 1], [9, 6], [2, 3], [2, 1])]
+    other = g.of(g.node("Slice", some, *ends), 3, 4, 5)
+    pooled = g.of(g.node("MaxPool", some, kernel_shape=[3, 2], strides=[2, 1]), 3, 4, 5)
+    return g.same(g.of(g.node("Concat", other, pooled, axis=1), 6, 4, 5), 4, 3)
+
+
+def joined(g: Network) -> str:
+    """Beside what is computed of it, and above itself, before any window."""
+    beside = g.of(g.node("Concat", g.node("Neg", "x"), "x", axis=1), 6, 12, 6)
+    return g.same(g.of(g.node("Concat", beside, beside, axis=2), 6, 24, 6), 5, 3)
+
+
+LAYERS: dict[str, Callable[[Network], str]] = {
+    "branches": branches,
+    "resized": resized,
+    "cut": cut,
+    "joined": joined,
+}
 
 
 def network(layers: str) -> ModelProto:

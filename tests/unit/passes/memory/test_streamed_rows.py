@@ -185,8 +185,8 @@ def test_what_cannot_be(options: dict[str, Any], why: str) -> None:
 
 
 def test_rows_of_planes_are_refused() -> None:
-    """Channels first, a row would be a plane."""
-    with pytest.raises(CompileError, match="not-by-rows"):
+    """Channels first, a row would be a plane: of which layers read one line after the other, as `nhwc` has them."""
+    with pytest.raises(CompileError, match=r"along axis 2, .*--input-layout x=nhwc \[not-by-rows"):
         compiled(pictures(), 1, input_layouts={}, io="quantized")
 
 
