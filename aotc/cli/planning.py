@@ -16,7 +16,7 @@ from aotc.model.metadata import ModelInfo, from_json
 from aotc.model.plan_table import plan_lines
 
 if TYPE_CHECKING:
-    from aotc.pipeline.compilation import Compilation
+    from aotc.emit.artifacts import Emission
 
 
 def plan_command(arguments: argparse.Namespace) -> int:
@@ -33,7 +33,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
         return _check(arguments, path)
     if arguments.pareto:
         return _pareto(arguments)
-    info = _read(path) if path.suffix == ".json" else _compiled(arguments).info()
+    info = _read(path) if path.suffix == ".json" else _compiled(arguments).uncompiled
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     folded = {"folded_channels": [asdict(each) for each in info.folded_channels]}
@@ -49,8 +49,8 @@ def _check(arguments: argparse.Namespace, path: Path) -> int:
         files = [path.with_name(f"{info.name}{end}.c") for end in ("", "_operators")]
         source = "".join(file.read_text(encoding="utf-8") for file in files if file.exists()) or None
     else:
-        compilation = _compiled(arguments)
-        info, source = compilation.info(), source_of(compilation)
+        compiled = _compiled(arguments)
+        info, source = compiled.uncompiled, source_of(compiled.compilation)
     calls, faults = checked_plan(info, source)
     problems = [Problem("unsafe-plan", fault) for fault in faults]
     tasks, buffers = len(info.plan.tasks), len(info.plan.buffers) + len(info.plan.outputs)
@@ -95,8 +95,8 @@ def _read(path: Path) -> ModelInfo:
         raise UsageError("invalid-file", f"{path} is not the JSON of a compiled model", str(error)) from error
 
 
-def _compiled(arguments: argparse.Namespace) -> Compilation:
-    from aotc.compiler.driver import lower
+def _compiled(arguments: argparse.Namespace) -> Emission:
+    from aotc.compiler.driver import emission
 
     with progress() as report:
-        return lower(arguments.model, options_from(arguments), report)
+        return emission(arguments.model, options_from(arguments), report)

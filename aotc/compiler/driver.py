@@ -191,17 +191,17 @@ def built(
     from aotc.pipeline.portions import is_divided
 
     source = read_once(source, options)
-    emission = _emission(source, options, report, divided=is_divided(options))
+    made = emission(source, options, report, divided=is_divided(options))
     with explained("what is written"):
-        check_budgets(emission.compilation, emission.info, options)
-        return emit(emission), emission.info, tuple(emission.compilation.timings)
+        check_budgets(made.compilation, made.info, options)
+        return emit(made), made.info, tuple(made.compilation.timings)
 
 
-def _emission(
+def emission(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None = None, *, divided: bool = False
 ) -> Emission:
     """A model as it is compiled, with kernels in forms that fit the budget of flash, and layers row by row that fit the
-    budget of RAM."""
+    budget of RAM; of what is not within them that of the least RAM. Raises as `lower`."""
     from aotc.compiler.fitting.flash import fitted
     from aotc.compiler.fitting.ram import within_ram
     from aotc.emit.artifacts import Emission
@@ -249,9 +249,9 @@ def to_onnx(given: Any, *, example_inputs: Any = None, dynamic_shapes: Any = Non
 def measured(source: Source, options: CompileOptions) -> ModelInfo:
     """The metadata of a compilation that writes nothing: what the model costs. Raises BudgetError over a budget, else
     as `compile_to`."""
-    emission = _emission(source, options)
-    check_budgets(emission.compilation, emission.info, options)
-    return emission.info
+    made = emission(source, options)
+    check_budgets(made.compilation, made.info, options)
+    return made.info
 
 
 @uncollected()
@@ -263,7 +263,7 @@ def pareto(source: Source, options: CompileOptions, report: Callable[[str], None
     source = read_once(source, options)
     return curve(
         options,
-        lambda options: _emission(source, options, report),
+        lambda options: emission(source, options, report),
         lambda options: plan_of(lower(source, replace(options, stop_after="plan"), report).module),
     )
 

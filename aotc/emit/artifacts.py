@@ -53,8 +53,8 @@ class Emission:
         return self.compilation.name
 
     @cached_property
-    def _described(self) -> ModelInfo:
-        """The metadata that no code is needed for."""
+    def uncompiled(self) -> ModelInfo:
+        """The metadata that no machine code is needed for."""
         return self.compilation.info()
 
     @cached_property
@@ -72,7 +72,7 @@ class Emission:
         native = bool(NATIVE_KINDS & {*options.emit})
 
         def own() -> None:
-            assert self._described and self._source
+            assert self.uncompiled and self._source
             portions.finish(self.compilation.ctx, options, portions.first)
             if native:
                 _ = self.native.object
@@ -98,7 +98,7 @@ class Emission:
 
         options = self.compilation.options
         arrays = constants(self.compilation.module, self.compilation.store)
-        info = replace(self._described, features=self._features, constants=arrays)
+        info = replace(self.uncompiled, features=self._features, constants=arrays)
         native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
         if options.executor == "vm":  # most of it is the machine

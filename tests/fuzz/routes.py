@@ -20,7 +20,7 @@ import numpy as np
 
 import aotc
 from aotc.compiler.checking.plan_proof import faults_of
-from aotc.compiler.driver import in_process, lower
+from aotc.compiler.driver import emission, in_process
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.executor import compiled_in_process
 from aotc.machines import processor
@@ -100,17 +100,18 @@ def within_budgets(
     model: bytes, feed: Mapping[str, Array], rng: np.random.Generator, **options: Any
 ) -> dict[str, Array]:
     """The outputs of the program without a budget for RAM, on a processor without vectors. Raises Wrong where the one
-    of the least RAM, or one between, gives other bits, or has a plan that is not safe."""
+    of the least RAM, or one between, gives other bits, takes more than is allowed, or has a plan that is not safe."""
     sizes: list[int] = []
     expected: dict[str, Array] = {}
     for budget in (None, "min", "between"):
         ram = int(rng.integers(min(sizes), max(sizes) + 1)) if budget == "between" else budget
-        compilation = lower(model, in_process(CompileOptions.of(target=SCALAR, ram=ram, **options)))
-        info = compilation.info()
-        if faults := faults_of(info):
+        made = emission(model, in_process(CompileOptions.of(target=SCALAR, ram=ram, **options)))
+        if faults := faults_of(made.uncompiled):
             raise Wrong(f"--ram {ram}: {'; '.join(faults)}")
-        sizes.append(info.ram_bytes)
-        found = compiled_in_process(compilation)(dict(feed))
+        sizes.append(made.uncompiled.ram_bytes)
+        if sizes[-1] > (ram if isinstance(ram, int) else sizes[0]):
+            raise Wrong(f"--ram {ram} takes {sizes[-1]} bytes, and {sizes[0]} without a budget")
+        found = compiled_in_process(made.compilation)(dict(feed))
         expected = expected or found
         for name, array in found.items():
             if array.tobytes() != expected[name].tobytes():

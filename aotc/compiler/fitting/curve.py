@@ -39,8 +39,6 @@ def curve(
     while replace(options, ram=1).rolls:
         budget = found[-1].ram_bytes - 1
         emission = compiled(replace(options, ram=budget))
-        if emission.info.ram_bytes > budget:
-            emission = compiled(replace(options, ram="min"))
         needed = emission.info.ram_bytes
         if needed > budget:
             break

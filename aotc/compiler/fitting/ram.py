@@ -1,8 +1,9 @@
 """`--ram` as a goal: layers that are computed row by row are chosen by an estimate of the arena, offsets come later.
 
-Where these need more than was estimated, layers are chosen again for so much less. The program without a budget is one
-of those to choose from, too: it may need less than was estimated. Where the model does not fit then, this is the least
-RAM that was found, and what that costs is told by the program without a budget.
+Where these need more than was estimated, layers are chosen again for so much less. The program for as little as there
+can be and the one without a budget are among those to choose from, too: they may need less than was estimated. Where
+the model does not fit then, this is the least RAM that was found, and what that costs is told by the program without a
+budget.
 """
 
 from __future__ import annotations
@@ -31,17 +32,22 @@ def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emis
         return best
     if isinstance(allowed, int):
         best = _chosen_again(best, allowed, options, lowered)
-        if best.info.ram_bytes <= allowed:
+        if best.uncompiled.ram_bytes <= allowed:
+            return best
+        least = lowered(replace(options, ram="min"))
+        if least.uncompiled.ram_bytes < best.uncompiled.ram_bytes:
+            best = least
+        if best.uncompiled.ram_bytes <= allowed:
             return best
     try:
         plain = lowered(replace(options, ram=None))
     except BudgetError:  # the pools are too small for it
         return best
-    if plain.info.ram_bytes <= best.info.ram_bytes:
+    if plain.uncompiled.ram_bytes <= best.uncompiled.ram_bytes:
         return plain
     if isinstance(allowed, int):
         ratio = _instructions(best) / max(_instructions(plain), 1.0)
-        best.info = replace(best.info, ram_goal=RamGoal(allowed, plain.info.ram_bytes, round(ratio, 3)))
+        best.uncompiled = replace(best.uncompiled, ram_goal=RamGoal(allowed, plain.uncompiled.ram_bytes, round(ratio, 3)))
     return best
 
 
@@ -51,13 +57,13 @@ def _chosen_again(
     """The first program that fits, of those for which layers are chosen again; else that of the least RAM."""
     chosen_for, found = allowed, best
     for _ in range(_ROUNDS - 1):
-        if best.info.ram_bytes <= allowed:
+        if best.uncompiled.ram_bytes <= allowed:
             break
-        chosen_for = max(chosen_for - (found.info.ram_bytes - allowed), 1)
+        chosen_for = max(chosen_for - (found.uncompiled.ram_bytes - allowed), 1)
         before, found = found, lowered(replace(options, chosen_ram=chosen_for))
-        if found.info.ram_bytes < best.info.ram_bytes:
+        if found.uncompiled.ram_bytes < best.uncompiled.ram_bytes:
             best = found
-        if found.info.plan == before.info.plan:
+        if found.uncompiled.plan == before.uncompiled.plan:
             break
     return best
 
