@@ -10,7 +10,10 @@ JOBS   ?= 2
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
-test: lint types lit unit
+# Types are checked by one process, beside what uses JOBS of them.
+test: lint
+	$(MAKE) -j 2 --output-sync=target types lit
+	$(MAKE) unit
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -176,8 +176,10 @@ _WAYS = [
 def test_sums_are_exact(
     route: str, target: str, output_tile: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Every other case; the ways beside this one have the others."""
     _prefer(output_tile, monkeypatch)
-    _check(CASES, route, target, tmp_path)
+    number = _WAYS.index((route, target, output_tile))
+    _check(CASES[number % 2 :: 2], route, target, tmp_path)
 
 
 def test_sums_that_large_tiles_are_not_exact_for_are_computed_otherwise(
@@ -239,10 +241,11 @@ def _plain(number: int, case: Case, tile: int, model: CaseModel) -> None:
 @pytest.mark.parametrize("route", ["jit", "c"])
 def test_its_definition_in_scalar_loops_is_exact(route: str, output_tile: int, tmp_path: Path) -> None:
     model = CaseModel("winograd")
-    for number, case in enumerate(CASES):
+    cases = CASES[route == "c" :: 2]  # the others by the other route
+    for number, case in enumerate(cases):
         _plain(number, case, output_tile, model)
     found = model.run(route, tmp_path)
-    for number, case in enumerate(CASES):
+    for number, case in enumerate(cases):
         y = np.moveaxis(found[f"plain{number}"], -1, 2)
         sums = y.reshape(y.shape[0], -1, *y.shape[3:])[:, : case.outputs]
         np.testing.assert_array_equal(sums, case.sums(), err_msg=str(case))
