@@ -19,7 +19,7 @@ from aotc.model.files import write_files
 from aotc.passes.memory.planner.placement import Buffer, Placement, place, search
 
 _COLUMNS = ("id", "lower", "upper", "size")
-_STATES = 1 << 15
+_STATES = 1 << 16
 """How many states of the skyline are looked at for a capacity."""
 
 

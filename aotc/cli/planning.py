@@ -16,7 +16,7 @@ from aotc.model.metadata import ModelInfo, from_json
 from aotc.model.plan_table import plan_lines
 
 if TYPE_CHECKING:
-    from aotc.emit.artifacts import Emission
+    from aotc.pipeline.compilation import Compilation
 
 
 def plan_command(arguments: argparse.Namespace) -> int:
@@ -33,7 +33,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
         return _check(arguments, path)
     if arguments.pareto:
         return _pareto(arguments)
-    info = _read(path) if path.suffix == ".json" else _compiled(arguments).uncompiled
+    info = _read(path) if path.suffix == ".json" else _compiled(arguments)[1]
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     folded = {"folded_channels": [asdict(each) for each in info.folded_channels]}
@@ -49,8 +49,8 @@ def _check(arguments: argparse.Namespace, path: Path) -> int:
         files = [path.with_name(f"{info.name}{end}.c") for end in ("", "_operators")]
         source = "".join(file.read_text(encoding="utf-8") for file in files if file.exists()) or None
     else:
-        compiled = _compiled(arguments)
-        info, source = compiled.uncompiled, source_of(compiled.compilation)
+        compilation, info = _compiled(arguments)
+        source = source_of(compilation)
     calls, faults = checked_plan(info, source)
     problems = [Problem("unsafe-plan", fault) for fault in faults]
     tasks, buffers = len(info.plan.tasks), len(info.plan.buffers) + len(info.plan.outputs)
@@ -95,8 +95,9 @@ def _read(path: Path) -> ModelInfo:
         raise UsageError("invalid-file", f"{path} is not the JSON of a compiled model", str(error)) from error
 
 
-def _compiled(arguments: argparse.Namespace) -> Emission:
+def _compiled(arguments: argparse.Namespace) -> tuple[Compilation, ModelInfo]:
     from aotc.compiler.driver import emission
 
     with progress() as report:
-        return emission(arguments.model, options_from(arguments), report)
+        found = emission(arguments.model, options_from(arguments), report)
+    return found.compilation, found.uncompiled

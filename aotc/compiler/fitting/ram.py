@@ -47,7 +47,9 @@ def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emis
         return plain
     if isinstance(allowed, int):
         ratio = _instructions(best) / max(_instructions(plain), 1.0)
-        best.uncompiled = replace(best.uncompiled, ram_goal=RamGoal(allowed, plain.uncompiled.ram_bytes, round(ratio, 3)))
+        best.uncompiled = replace(
+            best.uncompiled, ram_goal=RamGoal(allowed, plain.uncompiled.ram_bytes, round(ratio, 3))
+        )
     return best
 
 

@@ -250,29 +250,29 @@ def fit(boxes: Sequence[Box], capacity: int, states: int) -> Sequence[int] | Non
     skyline in all, or because there are none."""
     if not boxes:
         return []
-    random, left, allowed = Random(1), states, FIRST
+    random, left, ways = Random(1), states, len(PREFERENCES) * 4
     lengths = [box.last - box.first + 1 for box in boxes]
     areas = [length * box.size for length, box in zip(lengths, boxes, strict=True)]
     orders = [[-length for length in lengths], [-box.size for box in boxes], [-area for area in areas], lengths]
     for number in count():
         order = orders[number // len(PREFERENCES) % len(orders)]
-        noise = random.choice(NOISE) if number >= len(PREFERENCES) * len(orders) else 0.0
+        turn = number // ways
+        noise = random.choice(NOISE) if turn % 2 else 0.0
         ranks = [rank * (1 + noise * random.random()) for rank in order]
-        given = min(allowed, left)
+        given = min(FIRST * GROWTH ** (turn // 2), left)
         found = _Skyline(boxes, capacity, PREFERENCES[number % len(PREFERENCES)], ranks, given)
         try:
             return found.offsets if found.solve() else None
         except _TooLong:
             left -= given
-            allowed += GROWTH
         if left <= 0:
             return None
     raise AssertionError("there is no end of tries")
 
 
 FIRST = 500
-"""The states of the first try."""
-GROWTH = 8
-"""How many more each later try has."""
+"""The states of each try with an order and a preference, and then of each with ranks that are changed at random."""
+GROWTH = 4
+"""How many times as many each has when it comes to them again."""
 NOISE = (0.1, 0.3, 1.0)
-"""By how much ranks are changed at random, once all orders were tried."""
+"""By how much ranks are changed."""

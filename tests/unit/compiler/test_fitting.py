@@ -125,7 +125,9 @@ def test_layers_are_chosen_again_for_less() -> None:
     assert found.ram_goal == RamGoal(149, 290, 1.0) and found.ram_bytes == 150
 
 
-@pytest.mark.parametrize(("ram", "plain", "least"), [("min", 100, 150), (120, 100, 150), (99, 100, 150), (120, 170, 120)])
+@pytest.mark.parametrize(
+    ("ram", "plain", "least"), [("min", 100, 150), (120, 100, 150), (99, 100, 150), (120, 170, 120)]
+)
 def test_other_programs_may_be_the_least(ram: int | str, plain: int, least: int) -> None:
     """The one without a budget, where layers that roll take more than they would otherwise, which the estimate did not
     know; and the one for as little as there can be, where those for a budget take more than it."""
