@@ -11,7 +11,7 @@ from aotc.dialects.graph.interfaces import ParallelOp
 
 
 @dataclass(frozen=True)
-class Slices:
+class GradualSlices:
     """The positions along an axis of the first operand that are reduced one after the other, at equal distances."""
 
     axis: int
@@ -25,7 +25,7 @@ class GradualOp(ParallelOp, ABC):
     in which they are combined, so that partial results after whole slices lead to the same bits."""
 
     @abstractmethod
-    def slices(self) -> Slices | None:
+    def slices(self) -> GradualSlices | None:
         """The slices that every element of the result reduces; None where elements do not reduce the same ones."""
 
     @abstractmethod

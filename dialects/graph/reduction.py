@@ -18,7 +18,7 @@ from aotc.dialects.builder import Builder, Comparison, Number, Reader, Scalar, W
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.checks import expect_choice
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.gradual import GradualOp, Slices
+from aotc.dialects.graph.gradual import GradualOp, GradualSlices
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ParallelOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.properties import bool_prop, int_prop
@@ -132,11 +132,11 @@ class ReduceOp(RowwiseOp, MonoidOp, GradualOp):
         at = merge_index(len(shape_of(self.x)), axes, inner, outer_index(index, axes, self.keepdims))
         return [self.monoid().combine(b, carried[0], reads[0](at))]
 
-    def slices(self) -> Slices | None:
+    def slices(self) -> GradualSlices | None:
         """Along the first axis of more than one position that is reduced."""
         shape = shape_of(self.x)
         axis = next((axis for axis in self.along() if shape[axis] > 1), None)
-        return None if axis is None else Slices(axis, 0, 1, shape[axis])
+        return None if axis is None else GradualSlices(axis, 0, 1, shape[axis])
 
     def start(self, b: Builder) -> list[Scalar]:
         kind = element_type_of(self.x)

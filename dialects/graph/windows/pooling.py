@@ -17,7 +17,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from aotc.dialects.builder import Builder, Number, Reader, Scalar
 from aotc.dialects.graph.checks import expect, expect_within
-from aotc.dialects.graph.gradual import GradualOp, Slices
+from aotc.dialects.graph.gradual import GradualOp, GradualSlices
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.reduction import least
 from aotc.dialects.graph.shapes import ceil_div, linearize
@@ -114,7 +114,7 @@ class WindowOp(WindowedOp, GradualOp, ABC):
 
     # Slice after slice
 
-    def slices(self) -> Slices | None:
+    def slices(self) -> GradualSlices | None:
         """Along the first spatial axis of more than one position, where the result has one."""
         found = next(((axis, window) for axis, window in enumerate(self.windows()) if window.extent > 1), None)
         if found is None or found[1].positions > 1:
@@ -122,7 +122,11 @@ class WindowOp(WindowedOp, GradualOp, ABC):
         axis, window = found
         low = ceil_div(max(window.before, 0), window.dilation)
         count = min(ceil_div(window.extent + window.before, window.dilation), window.size) - low
-        return Slices(2 + axis, low * window.dilation - window.before, window.dilation, count) if count > 0 else None
+        return (
+            GradualSlices(2 + axis, low * window.dilation - window.before, window.dilation, count)
+            if count > 0
+            else None
+        )
 
     def start(self, b: Builder) -> list[Scalar]:
         return self.initial(b)

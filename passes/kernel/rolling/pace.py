@@ -26,14 +26,14 @@ _GRAIN = 64
 
 @dataclass(frozen=True)
 class Link:
-    """Rows of another task that a task reads."""
+    """Rows of another actor that an actor reads."""
 
-    task: int
+    actor: int
     reads: AxisReads
 
 
 @dataclass(frozen=True)
-class Task:
+class Actor:
     """The rows that a stage computes."""
 
     rows: int
@@ -56,22 +56,22 @@ class Advance:
 
 
 class Pace:
-    """When each of some tasks, which are in order, computes its rows."""
+    """When each of some actors, which are in order, computes its rows."""
 
-    def __init__(self, tasks: Sequence[Task], most: int = 1) -> None:
+    def __init__(self, actors: Sequence[Actor], most: int = 1) -> None:
         """With at most so many rows of each in a step."""
-        self._tasks, self._most = tasks, most
-        self._readers: list[list[tuple[int, AxisReads]]] = [[] for _ in tasks]
-        for number, task in enumerate(tasks):
-            for link in task.links:
-                self._readers[link.task].append((number, link.reads))
+        self._actors, self._most = actors, most
+        self._readers: list[list[tuple[int, AxisReads]]] = [[] for _ in actors]
+        for number, actor in enumerate(actors):
+            for link in actor.links:
+                self._readers[link.actor].append((number, link.reads))
         self._rates = self._found_rates()
         self._ahead: list[Fraction] = self._found_ahead()
         self._hasten()
 
     @cached_property
     def advances(self) -> list[Advance]:
-        """For each task, how many rows it has computed after each step."""
+        """For each actor, how many rows it has computed after each step."""
         both = list(zip(self._rates, self._ahead, strict=True))
         before = min(math.ceil(1 / rate - ahead) - 1 for rate, ahead in both)  # the last step without rows
         found: list[Advance] = []
@@ -84,25 +84,29 @@ class Pace:
     @cached_property
     def steps(self) -> int:
         """How many there are."""
-        both = zip(self._tasks, self.advances, strict=True)
-        return max(ceil_div(task.rows * each.unit - each.start, each.slope) for task, each in both)
+        both = zip(self._actors, self.advances, strict=True)
+        return max(ceil_div(actor.rows * each.unit - each.start, each.slope) for actor, each in both)
 
     @cached_property
     def progress(self) -> list[Steps]:
-        """For each task, how many rows are computed at first and after every step."""
+        """For each actor, how many rows are computed at first and after every step."""
         steps = np.arange(self.steps + 1)
-        return [np.minimum(each.rows(steps), task.rows) for task, each in zip(self._tasks, self.advances, strict=True)]
+        return [
+            np.minimum(each.rows(steps), actor.rows) for actor, each in zip(self._actors, self.advances, strict=True)
+        ]
 
     def _found_rates(self) -> list[Fraction]:
         """Rows in a step."""
         rates: dict[int, Fraction] = {}
-        for root in reversed(range(len(self._tasks))):
+        for root in reversed(range(len(self._actors))):
             if root in rates:
                 continue
             together, pending = {root: Fraction(1)}, [root]
             while pending:
                 number = pending.pop()
-                near = [(link.task, Fraction(link.reads.stride, link.reads.per)) for link in self._tasks[number].links]
+                near = [
+                    (link.actor, Fraction(link.reads.stride, link.reads.per)) for link in self._actors[number].links
+                ]
                 near += [(other, Fraction(reads.per, reads.stride)) for other, reads in self._readers[number]]
                 for other, factor in near:
                     if other not in together:
@@ -110,24 +114,24 @@ class Pace:
                         pending.append(other)
             most = max(together.values()) / self._most
             rates |= {number: rate / most for number, rate in together.items()}
-        return [rates[number] for number in range(len(self._tasks))]
+        return [rates[number] for number in range(len(self._actors))]
 
-    def _least(self, reader: int, reads: AxisReads, task: int, ahead: Fraction) -> Fraction:
-        """How far ahead a task must be that is read by one that is so far `ahead`."""
-        return _ceil(_needed(self._tasks[reader].rows, reads, self._rates[reader], self._rates[task]) + ahead)
+    def _least(self, reader: int, reads: AxisReads, actor: int, ahead: Fraction) -> Fraction:
+        """How far ahead an actor must be that is read by one that is so far `ahead`."""
+        return _ceil(_needed(self._actors[reader].rows, reads, self._rates[reader], self._rates[actor]) + ahead)
 
     def _behind(self, wanted: int) -> dict[int, Fraction]:
-        """How far ahead all must be that a task depends on, which is not ahead."""
+        """How far ahead all must be that an actor depends on, which is not ahead."""
         found = {wanted: Fraction(0)}
         for number in reversed(range(wanted + 1)):
             if number in found:
-                for link in self._tasks[number].links:
-                    least = self._least(number, link.reads, link.task, found[number])
-                    found[link.task] = max(found.get(link.task, least), least)
+                for link in self._actors[number].links:
+                    least = self._least(number, link.reads, link.actor, found[number])
+                    found[link.actor] = max(found.get(link.actor, least), least)
         return found
 
     def _found_ahead(self) -> list[Fraction]:
-        """By how many steps each task is ahead of where it would compute the first row after one row's time."""
+        """By how many steps each actor is ahead of where it would compute the first row after one row's time."""
         ends = [number for number, readers in enumerate(self._readers) if not readers]
         chains = sorted((self._behind(end) for end in ends), key=lambda chain: -max(chain.values()))
         found: dict[int, Fraction] = {}
@@ -135,36 +139,36 @@ class Pace:
             spares = [found[number] - ahead for number, ahead in chain.items() if number in found]
             spare = _floor(min(spares, default=Fraction(0)))
             found = {number: ahead + spare for number, ahead in chain.items()} | found
-        return [found[number] for number in range(len(self._tasks))]
+        return [found[number] for number in range(len(self._actors))]
 
     def _hasten(self) -> None:
         """Let what would wait for its readers be computed as soon as it can be, where what it reads takes more memory
         in the meantime."""
         ahead = self._ahead
-        for number, task in enumerate(self._tasks):
-            leads = {link: self._least(number, link.reads, link.task, ahead[number]) for link in task.links}
-            spare = _floor(min((ahead[link.task] - lead for link, lead in leads.items()), default=Fraction(0)))
+        for number, actor in enumerate(self._actors):
+            leads = {link: self._least(number, link.reads, link.actor, ahead[number]) for link in actor.links}
+            spare = _floor(min((ahead[link.actor] - lead for link, lead in leads.items()), default=Fraction(0)))
             if spare <= 0 or not self._readers[number]:
                 continue
             gain = Fraction(0)
             for link, lead in leads.items():
                 near = (
-                    self._least(other, reads, link.task, ahead[other]) - lead
-                    for other, reads in self._readers[link.task]
+                    self._least(other, reads, link.actor, ahead[other]) - lead
+                    for other, reads in self._readers[link.actor]
                     if other != number
                 )
-                gain += max(min(min(near, default=spare), spare), 0) * self._bytes(link.task)
+                gain += max(min(min(near, default=spare), spare), 0) * self._bytes(link.actor)
             if gain > spare * self._bytes(number):
                 ahead[number] += spare
 
     def _bytes(self, number: int) -> Fraction:
-        """Bytes that a task adds to memory in a step."""
-        return self._tasks[number].size * self._rates[number] / self._tasks[number].rows
+        """Bytes that an actor adds to memory in a step."""
+        return self._actors[number].size * self._rates[number] / self._actors[number].rows
 
 
 @lru_cache(maxsize=4096)
 def _needed(rows: int, reads: AxisReads, rate: Fraction, own: Fraction) -> Fraction:
-    """How much further ahead a task must be whose rate is `own` than one that computes `rows` of it at a `rate`."""
+    """How much further ahead an actor must be whose rate is `own` than one that computes `rows` of it at a `rate`."""
     both = {1, rows}  # what is needed grows steadily in between
     return max(Fraction(each * reads.stride + reads.lead, reads.per) / own - each / rate for each in both)
 

@@ -61,7 +61,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Place:
+class PartPlace:
     """Where a part of a join is written, which needs no rows of its own."""
 
     whole: OpResult

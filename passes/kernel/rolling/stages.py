@@ -26,8 +26,8 @@ from aotc.passes.kernel.rolling.group_rows import (
     inner_scratch,
     part_places,
 )
-from aotc.passes.kernel.rolling.pace import Link, Pace, Task
-from aotc.passes.kernel.rolling.rings import Buffers, Place, Read, Ring
+from aotc.passes.kernel.rolling.pace import Actor, Link, Pace
+from aotc.passes.kernel.rolling.rings import Buffers, PartPlace, Read, Ring
 from aotc.passes.kernel.strategy import strategy_of
 
 ROLL = "roll"
@@ -169,7 +169,7 @@ class Rolling:
         """When the rows of each stage are computed."""
         return Pace(
             [
-                Task(
+                Actor(
                     stage.rows,
                     sum(map(bytes_of, stage.op.results)),
                     tuple(Link(self._made[read.value], read.rows) for read in stage.reads),
@@ -208,10 +208,10 @@ class Rolling:
         return rings
 
     @cached_property
-    def places(self) -> dict[SSAValue, Place]:
+    def places(self) -> dict[SSAValue, PartPlace]:
         """Where parts are written in a join: those that nothing else reads, whose rows are computed in the steps in
         which the join's are."""
-        progress, found = self.pace.progress, dict[SSAValue, Place]()
+        progress, found = self.pace.progress, dict[SSAValue, PartPlace]()
         for number, stage in enumerate(self.stages):
             if isinstance(stage.op, FusedOp):
                 continue
@@ -219,10 +219,10 @@ class Rolling:
             for value, start in zip(stage.op.operands, starts, strict=True):
                 alone = axis != stage.axis and value in self._made and value.has_one_use()
                 if alone and np.array_equal(progress[self._made[value]], progress[number]):
-                    found[value] = Place(stage.op.results[0], axis, start)
+                    found[value] = PartPlace(stage.op.results[0], axis, start)
         return found
 
-    def _since(self, value: SSAValue, places: Mapping[SSAValue, Place]) -> int:
+    def _since(self, value: SSAValue, places: Mapping[SSAValue, PartPlace]) -> int:
         """The first stage that writes rows of a value."""
         parts = (part for part, place in places.items() if place.whole is value)
         return min([self._made[value], *(self._since(part, places) for part in parts)])

@@ -30,7 +30,7 @@ from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
 from aotc.passes.kernel.nest import LoopNest, Nest, Row
 from aotc.passes.kernel.rolling.group_rows import RowView, anchor_of, part_places
-from aotc.passes.kernel.rolling.rings import Buffers, Place, Ring
+from aotc.passes.kernel.rolling.rings import Buffers, PartPlace, Ring
 from aotc.passes.kernel.rolling.stages import Rolling, Stage
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
 
@@ -83,7 +83,7 @@ class _RolledKernel:
         return {ring.value: number for number, ring in enumerate(self.buffers.rings)}
 
     @cached_property
-    def places(self) -> dict[SSAValue, Place]:
+    def places(self) -> dict[SSAValue, PartPlace]:
         """Where parts are written in joins."""
         return self.rolling.places
 
@@ -430,7 +430,7 @@ class _RolledKernel:
         return self.buffers.numbers[number], slot
 
 
-def shifted(index: Sequence[Scalar], place: Place) -> list[Scalar]:
+def shifted(index: Sequence[Scalar], place: PartPlace) -> list[Scalar]:
     """The index in a join of an element of a part."""
     return [i + place.start if axis == place.axis else i for axis, i in enumerate(index)]
 
