@@ -43,6 +43,7 @@ class InProcessOptions(TypedDict, total=False):
         Literal["caller", "workspace", "quantized", "workspace,quantized"],
         "inputs and outputs are the caller's, or at offsets of the workspace; quantized: as integers, where the model "
         "quantises them first and dequantises them last",
+        "caller|workspace|quantized|workspace,quantized",
     ]
     executor: Annotated[
         Literal["aot", "vm"], "the entry is compiled to code, or to bytecode that a machine runs (docs/vm.md)"
