@@ -134,14 +134,15 @@ def _count(main: FuncOp, place: contract.Place) -> tuple[SSAValue, Operation]:
     raise AssertionError("the workspace has the integers where `plan-memory` says")
 
 
-def _pool(workspace: SSAValue) -> str:
-    """The pool that the workspace is in, be it the caller's or not; empty where it is one arena."""
-    op = workspace.owner
+def _pool(memory: SSAValue) -> str | None:
+    """The pool that the workspace is in, be it the caller's or not; empty where it is one arena. None of weights."""
+    op = memory.owner
     if isinstance(op, WorkspaceOp):
         return op.pool_name
     if isinstance(op, BufferOp) and isinstance(pointer := op.pointer, BlockArgument):
-        return contract.argument_of(pointer).pool or ""
-    return ""
+        given = contract.argument_of(pointer)
+        return (given.pool or "") if given.io == "workspace" else None
+    return None
 
 
 def _checks(call: Operation) -> list[Operation]:

@@ -3,6 +3,7 @@
 `python tests/embedded/figures.py memory BOARD FOLDER...` prints the table of benchmarks/memory.md instead: models with
 the least RAM beside their fastest programs. Each folder has `model.onnx` with one input and one output, and two
 recorded cases, as those of tests/models/data; the RAM that `tigris` (tigris-ml) needs is beside, where it is installed.
+`python tests/embedded/figures.py stream BOARD ROWS FOLDER...` prints that of models whose input comes by rows.
 """
 
 from __future__ import annotations
@@ -131,6 +132,28 @@ def memory(board: str, folders: Iterable[str]) -> str:
     return table(HEAD, [row(board, Path(folder)) for folder in folders])
 
 
+STREAM_HEAD = ("model", "rows at once", "arena", "inputs and outputs", "in all", "instructions", "ratio", "same bytes")
+
+
+def stream(board: str, most: int, folders: Iterable[str]) -> str:
+    """The table of models with the least RAM whose input is whole, and comes by so many rows at once."""
+    rows: list[list[str | int]] = []
+    for folder in map(Path, folders):
+        measuring.DATA, first = folder.parent, None
+        given: dict[str, Any] = {"optimize": "2", "emit": ("c",), "ram": "min"}
+        (x,) = report(folder.name, BOARDS[board].target, **given)["inputs"]
+        for more in ({}, {"stream": (x["name"], most)}):
+            _, done = _measured(board, folder.name, ram="min", **more)
+            said = report(folder.name, BOARDS[board].target, **given, **more)
+            first = first or done
+            same = all(map(np.array_equal, first.outputs, done.outputs))
+            sizes = [said["workspace_bytes"], said["io_bytes"]]
+            ratio = f"{done.instructions / first.instructions:.3f}"
+            shown = [str(most) if more else "all", *sizes, sum(sizes), done.instructions, ratio]
+            rows.append([folder.name, *shown, "yes" if same else "no"])
+    return table(STREAM_HEAD, rows)
+
+
 def main() -> None:
     page = PAGE.read_text()
     for name, made in (("boards", boards()), ("ladders", ladders())):
@@ -143,5 +166,7 @@ def main() -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["memory"]:
         print(memory(sys.argv[2], sys.argv[3:]))
+    elif sys.argv[1:2] == ["stream"]:
+        print(stream(sys.argv[2], int(sys.argv[3]), sys.argv[4:]))
     else:
         main()

@@ -1,4 +1,4 @@
-"""Networks of layers on pictures, within budgets of RAM: the numbers are those of the program without a budget."""
+"""Networks of layers on pictures, within budgets of RAM, and by rows: the numbers are those of the program without."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ import numpy as np
 from convolution_model import Layers
 from onnx import ModelProto
 
-from fuzz.routes import within_budgets
+from fuzz.routes import by_rows, within_budgets
 
 _LONGEST: Final = 48
 """Positions along an axis, at most."""
 
 
 def network(seed: int) -> str:
-    """A network of a seed, of floats or of 8 bits; what it counts as."""
+    """A network of a seed, of floats or of 8 bits, which may be given by rows; what it counts as."""
     model, rng = drawn(seed, quantized=bool(seed % 2)), np.random.default_rng(seed)
     shape = [each.dim_value for each in model.graph.input[0].type.tensor_type.shape.dim]
-    within_budgets(model.SerializeToString(), {"x": rng.standard_normal(shape).astype(np.float32) * 2}, rng)
+    x = rng.standard_normal(shape).astype(np.float32) * 2
+    within_budgets(model.SerializeToString(), {"x": x}, rng)
+    if seed % 3 == 0:
+        by_rows(model.SerializeToString(), np.ascontiguousarray(x.transpose(0, 2, 3, 1)), rng)
     return "8 bits" if seed % 2 else "floats"
 
 

@@ -20,8 +20,9 @@ import numpy as np
 
 import aotc
 from aotc.compiler.checking.plan_proof import faults_of
-from aotc.compiler.driver import emission, in_process
+from aotc.compiler.driver import emission, in_process, lower
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.errors import CompileError
 from aotc.executor import compiled_in_process
 from aotc.machines import processor
 from aotc.model.conventions import CHOICES, RULES, Conventions
@@ -117,6 +118,30 @@ def within_budgets(
             if array.tobytes() != expected[name].tobytes():
                 raise Wrong(f"{name} with --ram {ram} is {array}, without a budget {expected[name]}")
     return expected
+
+
+def by_rows(model: bytes, x: Array, rng: np.random.Generator) -> None:
+    """Raise Wrong where a model whose only input x, with its channels last, comes by rows gives other bits than with
+    all of it, or has a plan that is not safe; nothing where layers that read it are refused."""
+    given: dict[str, Any] = {"target": SCALAR, "input_layouts": {"x": "nhwc"}}
+    most, ram = int(rng.integers(1, 6)), (None, "min")[int(rng.integers(0, 2))]
+    try:
+        chosen = CompileOptions.of(**given, stream={"x": min(most, x.shape[1])}, ram=ram)
+        made = emission(model, in_process(chosen))
+    except CompileError as error:
+        if {problem.id for problem in error.problems} == {"not-by-rows"}:
+            return
+        raise
+    if faults := faults_of(made.uncompiled):
+        raise Wrong(f"--stream x={most}: {'; '.join(faults)}")
+    expected = compiled_in_process(lower(model, in_process(CompileOptions.of(**given))))({"x": x})
+    streamed, found, first = compiled_in_process(made.compilation), None, 0
+    while first < x.shape[1]:
+        some = x[:, first : first + int(rng.integers(1, most + 1))]
+        found, first = streamed.push(some), first + some.shape[1]
+    for name, array in expected.items():
+        if found is None or array.tobytes() != found[name].tobytes():
+            raise Wrong(f"{name} with --stream x={most} is {found and found[name]}, with all rows {array}")
 
 
 def _open(specimen: Specimen) -> dict[str, Array]:

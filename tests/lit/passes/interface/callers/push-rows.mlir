@@ -60,6 +60,30 @@ builtin.module {
 
 // -----
 
+// Weights of the caller may begin as far from their start as the integers do from that of the workspace.
+
+// CHECK-LABEL: func.func @aotc_m_push_x(
+// CHECK:         %pushed = memref.view %ws
+// CHECK:         memref.load %pushed
+builtin.module {
+  func.func private @rows(!aot.ptr<i8>, !aot.ptr<f32>, !aot.ptr<i32>) -> i32
+  func.func @aotc_m_push_x(%x: !aot.ptr<i8> {aot.name = "x", aot.dtype = "int8", aot.io = "input", aot.rows = 4 : i64, aot.shape = array<i64: 1, 10, 8>}, %workspace: !aot.ptr<i8> {aot.io = "workspace"}, %weights: !aot.ptr<i8> {aot.io = "weights"}) -> i32 attributes {aot.entry, aot.pushed = {offset = 0 : i64}} {
+    %ok = arith.constant 0 : i32
+    %p = arith.constant 0 : index
+    %blob = aot.buffer %weights : !aot.ptr<i8> to memref<8xi8>
+    %weight = memref.view %blob[%p][] : memref<8xi8> to memref<2xf32>
+    %w = aot.data %weight : memref<2xf32> to !aot.ptr<f32>
+    %ws = aot.buffer %workspace : !aot.ptr<i8> to memref<128xi8>
+    %pushed = memref.view %ws[%p][] : memref<128xi8> to memref<3xi32>
+    %count = aot.data %pushed : memref<3xi32> to !aot.ptr<i32>
+    %0 = func.call @rows(%x, %w, %count) : (!aot.ptr<i8>, !aot.ptr<f32>, !aot.ptr<i32>) -> i32
+    aot.check %0
+    func.return %ok : i32
+  }
+}
+
+// -----
+
 // Other entries stay as they are.
 
 // CHECK-LABEL: func.func @aotc_m_run(
