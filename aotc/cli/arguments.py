@@ -7,7 +7,15 @@ from dataclasses import fields
 from typing import Any
 
 from aotc.model.known_tensors import parse_constants
-from aotc.pipeline.entries import parse_dims, parse_layouts, parse_pools, parse_shapes, parse_states, parse_streams
+from aotc.pipeline.entries import (
+    parse_dims,
+    parse_layouts,
+    parse_pins,
+    parse_pools,
+    parse_shapes,
+    parse_states,
+    parse_streams,
+)
 from aotc.pipeline.options import CHOICES, SINGULAR, CompileOptions, flag
 from aotc.pipeline.signature import HINTS
 
@@ -69,7 +77,7 @@ def add_compile_options(parser: argparse.ArgumentParser, target: str | None = "h
     add_shape_options(parser)
     add_target(parser, target)
     add_options(parser, *_CONVENTIONS, title="conventions")
-    add_options(parser, "accuracy", "requantize", "offload")
+    add_options(parser, "accuracy", "requantize", "offload", "weights_pool")
     add_options(parser, "tuned", nargs="?", const="")
     add_options(parser, "threads", "check_indices")
     watching = ("dump_phases", "print_ir_after_all", "verify_each", "time_passes")
@@ -109,6 +117,7 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOpti
     given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}
     given |= {"constants": parse_constants(arguments.constant), "state": parse_states(arguments.state)}
     given |= {"stream": parse_streams(arguments.stream), "pools": parse_pools(arguments.pool)}
+    given["pins"] = parse_pins(arguments.pin)
     for option in ("input-layout", "output-layout"):
         name = option.replace("-", "_")
         given[f"{name}s"] = parse_layouts(option, getattr(arguments, name))

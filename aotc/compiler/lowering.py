@@ -18,8 +18,10 @@ from xdsl.dialects.func import ReturnOp
 from aotc.compiler.origin import origin_of
 from aotc.dialects.aot.contract import (
     FORMS,
+    PINS,
     POOLS,
     TARGET,
+    WEIGHTS_POOL,
     Argument,
     arguments_of,
     entry,
@@ -123,6 +125,9 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
     TARGET.set(found.module, options.target)
     if options.pools:
         POOLS.set(found.module, list(options.pools.values()))
+        PINS.set(found.module, options.pins or None)
+    if options.weights_pool is not None:
+        WEIGHTS_POOL.set(found.module, options.weights_pool)
     if options.forms is not None:
         FORMS.set(found.module, options.forms)
     if found.origin is not None:  # IR knows of which model it is

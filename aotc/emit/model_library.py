@@ -125,6 +125,8 @@ def _metadata(info: ModelInfo, artifacts: ArtifactSet, parameters: str) -> dict[
     }
     if info.states:
         main["states"] = {state.name: _tensor(state) | _place(state) for state in info.states}
+    if info.weights_pool:
+        main["constants_pool"] = info.weights_pool
     if info.plan.pools:
         main["workspace_pools"] = [_pool(pool) for pool in info.plan.pools]
     operators = [

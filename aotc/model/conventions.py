@@ -215,6 +215,11 @@ def pool_symbol(name: str, pool: str) -> str:
     return operator_symbol(name, f"pool_{pool}") if pool else workspace_symbol(name)
 
 
+def weights_macro(pool: str) -> str:
+    """The macro of attributes of weights, in a pool where that has a name."""
+    return f"AOTC_WEIGHTS_{pool.upper()}" if pool else "AOTC_WEIGHTS"
+
+
 def pool_macro(pool: str) -> str:
     """The macro of attributes of what is in a pool, or of the arena where that is ""."""
     return f"AOTC_POOL_{pool.upper()}" if pool else "AOTC_WORKSPACE"

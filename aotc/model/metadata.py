@@ -69,16 +69,14 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class StateInfo(TensorInfo):
-    """A state that the workspace keeps from one call to the next: an input of the ONNX model, and its `output` that is
-    the next value; where it is in bytes from the start of the workspace is its offset."""
+    """A state that the workspace keeps between calls, an input of the ONNX model; `output` is its next value."""
 
     output: str = ""
 
 
 @dataclass(frozen=True)
 class FoldedChannels:
-    """How many channels of a node's result, `of` so many, are not computed: they are the same whatever the inputs, or
-    nothing reads them."""
+    """How many channels of a node's result, `of` so many, are not computed: always the same, or read by nothing."""
 
     node: str
     channels: int
@@ -368,8 +366,7 @@ class ModelInfo:
     constants: tuple[ConstantInfo, ...] = ()
     """The arrays of weights; only in files."""
     states: tuple[StateInfo, ...] = ()
-    """States that the workspace keeps from one call to the next: inputs and outputs of the ONNX model that callers do
-    not see."""
+    """States that the workspace keeps: inputs and outputs of the ONNX model that callers do not see."""
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
     weight_offsets: tuple[int, ...] = ()
@@ -378,6 +375,8 @@ class ModelInfo:
     """None where no forms of kernels were chosen."""
     ram_goal: RamGoal | None = None
     """None where the budget is met."""
+    weights_pool: str = ""
+    """The memory that embedded weights are meant to be in."""
     version: int = METADATA_VERSION
 
     @property
@@ -434,6 +433,7 @@ _UNSAID = {
     "states": (),
     "threads": 1,
     "weight_offsets": (),
+    "weights_pool": "",
     "writes": (),
 }
 """Members that JSON has only where they are not these."""

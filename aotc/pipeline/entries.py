@@ -47,13 +47,18 @@ def _layout(option: str, layout: Any) -> str:
     return str(layout)
 
 
+def is_pool_name(name: str) -> bool:
+    """Whether it can be part of names in C."""
+    return re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) is not None
+
+
 def pool(name: str, given: Any) -> Pool:
     """The pool of this name: of a size, of text as "64K,speed=2,section=.dtcm", or of a mapping with these members.
     Raises UsageError."""
     if isinstance(given, Pool):
         return given
     option = f"--pool {name}={given}"
-    if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
+    if not is_pool_name(name):
         raise UsageError("invalid-name", option, "it is part of names in C: letters, digits and underscores")
     members = dict(given) if isinstance(given, Mapping) else _members(given)
     if unknown := [each for each in members if each not in _OF_POOLS]:
@@ -95,6 +100,7 @@ ENTRIES: Final[dict[str, Callable[[str, Any], Any]]] = {
     "input_layouts": lambda name, layout: _layout(f"--input-layout {name}={layout}", layout),
     "output_layouts": lambda name, layout: _layout(f"--output-layout {name}={layout}", layout),
     "pools": pool,
+    "pins": lambda tensor, home: str(home),
 }
 """How entries of mappings are read, by field name."""
 
@@ -157,6 +163,19 @@ def parse_pools(items: Sequence[str]) -> dict[str, Pool]:
         if name in result:
             raise UsageError("duplicate-name", f"--pool {item}", f"there is a pool {name} already")
         result[name] = pool(name, value)
+    return result
+
+
+def parse_pins(items: Sequence[str]) -> dict[str, str]:
+    """{"conv_1": "dtcm"} from ["conv_1=dtcm"]; raises UsageError."""
+    result: dict[str, str] = {}
+    for item in items:
+        name, _, home = item.rpartition("=")
+        if not name:
+            raise UsageError("invalid-option", f"--pin {item}", "not TENSOR=POOL")
+        if result.get(name, home) != home:
+            raise UsageError("duplicate-name", f"--pin {item}", f"{name} is to be in {result[name]} already")
+        result[name] = home
     return result
 
 

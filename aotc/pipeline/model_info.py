@@ -58,6 +58,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         in_floats=tuple(contract.IN_FLOATS.get(module) or ()),
         folded_channels=tuple(contract.FOLDED_CHANNELS.get(module) or ()),
         states=_states(contract.states_of(main), taken),
+        weights_pool=contract.WEIGHTS_POOL.get(module) or "",
         weight_offsets=tuple(layout.order) if layout is not None and layout.apart else (),
     )
 

@@ -15,7 +15,7 @@ from aotc.model.arguments import is_truth
 from aotc.model.conventions import default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED, MOST_FOLDED, Pool
-from aotc.pipeline.entries import ENTRIES, parse_size
+from aotc.pipeline.entries import ENTRIES, is_pool_name, parse_size
 
 if TYPE_CHECKING:
     from aotc.model.metadata import KernelForms
@@ -47,6 +47,7 @@ SINGULAR = {
     "input_layouts": "input-layout",
     "output_layouts": "output-layout",
     "pools": "pool",
+    "pins": "pin",
 }
 """Flags that are given once for each entry of a mapping, by field name."""
 
@@ -126,6 +127,10 @@ class CompileOptions:
     """As `input_layouts`, of outputs."""
     pools: Mapping[str, Pool] = field(default_factory=dict[str, Pool])
     """The memories that buffers are placed in, by name; one arena, of any size, where there are none."""
+    pins: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The pools that buffers must be in, by their names in the memory plan."""
+    weights_pool: str | None = None
+    """The memory that embedded weights are meant to be in, perhaps one of `pools`."""
     max_constants: int = MOST_COMPUTED
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
     max_folded: int = MOST_FOLDED
@@ -260,6 +265,14 @@ class CompileOptions:
         given = self.workspace == "caller" and (self.interface_api == "packed" or self.packed_wrapper)
         why, fix = "packed arguments have one workspace", "use --workspace internal, or --interface-api c"
         yield asked and given, f"{flags} with packed arguments and --workspace caller", why, fix
+        choices = ", ".join(self.pools) or "those that --pool names"
+        for tensor, pool in self.pins.items():
+            yield pool not in self.pools, f"--pin {tensor}={pool}", f"there is no pool {pool}", f"choose from {choices}"
+        flags_of_weights, given = f"--weights-pool {self.weights_pool}", self.weights_pool is not None
+        why, fix = "the application says where they are", "use --weights embedded"
+        yield given and self.weights != "embedded", f"{flags_of_weights} with --weights {self.weights}", why, fix
+        why, fix = "a pool's name is part of names in C: letters, digits and underscores", "choose another name"
+        yield given and not is_pool_name(self.weights_pool or ""), flags_of_weights, why, fix
         why, fix = "each pool has a section of its own", "write --pool NAME=SIZE,section=NAME"
         yield asked and self.workspace_section is not None, f"{flags} with --workspace-section", why, fix
         why = "a self-test has its outputs at the end of one arena"

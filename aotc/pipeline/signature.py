@@ -127,6 +127,15 @@ class InProcessOptions(TypedDict, total=False):
         "NAME=SIZE[,speed=N]",
         "place buffers in memories, the most used in the fastest: speed is the cycles of an access (docs/memory.md)",
     ]
+    pins: Annotated[
+        Mapping[str, str],
+        'buffers, as `aotc plan` names them, that must be in a pool: {"conv_1": "dtcm"}',
+        "TENSOR=POOL",
+        "have a buffer, as `aotc plan` names it, in this pool",
+    ]
+    weights_pool: Annotated[
+        str | None, "where embedded weights are meant to be: in C, AOTC_WEIGHTS_NAME stands before them", "NAME"
+    ]
     max_constants: Annotated[Size, "what is computed of constants, or of nothing, in bytes (default: 256M)", "SIZE"]
     max_folded: Annotated[
         Size, "a constant made of a smaller one to save computing it in each call, in bytes (default: 64K)", "SIZE"
@@ -221,12 +230,12 @@ def with_options(keywords: type) -> Callable[[Function], Function]:
 
 _WRITTEN: dict[str, Callable[[str], str]] = {
     "input_shapes": lambda text: f"({text.replace(',', ', ')}{'' if ',' in text else ','})",
-    **dict.fromkeys(("state", "input_layouts", "output_layouts", "pools"), lambda text: f'"{text}"'),
+    **dict.fromkeys(("state", "input_layouts", "output_layouts", "pools", "pins"), lambda text: f'"{text}"'),
 }
 """How values of entries are written that are not numbers."""
 
 _ENTRY = re.compile(
-    r"--(dim|input-shape|constant|state|stream|input-layout|output-layout|pool)"
+    r"--(dim|input-shape|constant|state|stream|input-layout|output-layout|pool|pin)"
     r"(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?"
 )
 _FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([\w|.-]*[\w-]))?")

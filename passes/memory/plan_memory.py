@@ -38,7 +38,8 @@ and there is an `aot.workspace` for each that has any.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import combinations
 from typing import Final
 
@@ -52,20 +53,23 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
-from aotc.dialects.aot import WorkspaceOp, contract
+from aotc.dialects.aot import WeightOp, WorkspaceOp, contract
 from aotc.dialects.aot.contract import Place
-from aotc.errors import BudgetError
+from aotc.dialects.dtypes import byte_width
+from aotc.errors import BudgetError, UsageError
 from aotc.model.limits import Pool
 from aotc.passes.memory.accesses import accesses_of
 from aotc.passes.memory.bufferize import strides_of
 from aotc.passes.memory.entry_program import EntryBlock, memref_of
-from aotc.passes.memory.plan_report import plan_report
-from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
+from aotc.passes.memory.plan_report import buffer_names, plan_report
+from aotc.passes.memory.planner.plan import MemoryPlan, at_home, plan_memory
 from aotc.passes.memory.planner.pools import in_pools
 from aotc.passes.memory.planner.program import Program
 
 _NAMED: Final = 4
 """How many of the largest buffers a message names."""
+_WIDEST: Final = 8
+"""Bytes that weights are aligned to at most on targets without vectors."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class PlanMemoryPass(ModulePass):
                 tensors = _tensors(function, entry, inside=self.io == "workspace")
                 entry.read(self._plan)
                 if pools:
-                    _divide(entry, pools, tensors)
+                    _divide(op, entry, pools, tensors)
                 contract.PLAN.set(op, plan_report(entry, tensors, pools))
                 _rewrite(entry)
                 _move_to_workspace(function, entry, tensors, inside=self.io == "workspace")
@@ -99,10 +103,16 @@ class PlanMemoryPass(ModulePass):
         return plan_memory(program, self.alignment, self.order, self.in_place, self.threads)
 
 
-def _divide(entry: EntryBlock, pools: Sequence[Pool], tensors: Mapping[int, contract.Argument]) -> None:
-    """Place the blocks of an entry in pools. Raises BudgetError where they do not fit."""
-    plan = entry.planned
-    found = in_pools(plan, pools, accesses_of(entry))
+def _divide(
+    module: ModuleOp, entry: EntryBlock, pools: Sequence[Pool], tensors: Mapping[int, contract.Argument]
+) -> None:
+    """Place the blocks of an entry in pools. Raises BudgetError where they do not fit, UsageError where none has the
+    name of one that is to be in a pool."""
+    pinned = _pinned(entry, tensors, contract.PINS.get(module) or {})
+    entry.plan = at_home(entry.planned, [block for block in entry.planned.hosted if block.storages[0] in pinned])
+    plan, numbers = entry.planned, {pool.name: number for number, pool in enumerate(pools)}
+    homes = {n: numbers[pinned[s]] for n, each in enumerate(plan.blocks) if (s := each.storages[0]) in pinned}
+    found = in_pools(plan, _left(module, pools), accesses_of(entry), homes)
     if isinstance(found, MemoryPlan):
         entry.plan = found
         return
@@ -117,6 +127,38 @@ def _divide(entry: EntryBlock, pools: Sequence[Pool], tensors: Mapping[int, cont
     what = f"the pools ({sizes}) are too small: buffers fit with {found.missing:,} bytes more of {found.pool.name}"
     fix = "choose a larger pool; on cores without vectors --ram SIZE has layers computed row by row"
     raise BudgetError("pool-exceeded", what, f"no room was found for {', '.join(named)}", fix)
+
+
+def _pinned(entry: EntryBlock, tensors: Mapping[int, contract.Argument], pins: Mapping[str, str]) -> dict[int, str]:
+    """The pools that blocks must be in, by their first storages: of `pins` to buffers or to nodes that write there."""
+    if not pins:
+        return {}
+    blocks = {each.storages[0]: each for each in (*entry.planned.blocks, *entry.planned.hosted)}
+    names, found = buffer_names(entry, tensors), dict[int, str]()
+    for name, pool in pins.items():
+        flag = f"--pin {name}={pool}"
+        homes = [storage for storage, given in names.items() if given == name]
+        homes = homes or [storage for storage in names if name in entry.nodes(blocks[storage].storages)]
+        if not homes:
+            near = get_close_matches(name, names.values(), 3) or list(names.values())[:3]
+            why = "inputs and outputs are the caller's, and what is in a branch or a loop has no pool of its own"
+            fix = f"choose a buffer that `aotc plan` lists, as {', '.join(near)}" if near else ""
+            raise UsageError("unknown-buffer", f"{flag}: no buffer has this name", why, fix)
+        if found.setdefault(homes[0], pool) != pool:
+            why = f"{names[homes[0]]} is to be in {found[homes[0]]}, and has the same memory"
+            raise UsageError("option-conflict", flag, why, "choose one pool")
+    return found
+
+
+def _left(module: ModuleOp, pools: Sequence[Pool]) -> list[Pool]:
+    """The pools as large as they are beside weights."""
+    sizes = {
+        op.key.data: op.result.type.element_count() * byte_width(op.result.type.element_type)
+        for op in module.walk()
+        if isinstance(op, WeightOp)
+    }
+    taken = {contract.WEIGHTS_POOL.get(module): sum(-(-size // _WIDEST) * _WIDEST for size in sizes.values())}
+    return [replace(pool, size=max(pool.size - taken.get(pool.name, 0), 0)) for pool in pools]
 
 
 def _tensors(function: FuncOp, entry: EntryBlock, *, inside: bool) -> dict[int, contract.Argument]:

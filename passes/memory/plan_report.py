@@ -62,6 +62,13 @@ def plan_report(entry: EntryBlock, tensors: Mapping[int, contract.Argument], poo
     )
 
 
+def buffer_names(entry: EntryBlock, tensors: Mapping[int, contract.Argument]) -> dict[int, str]:
+    """The names that the plan has for the buffers of the entry's block, by their first storages."""
+    report = _Report(entry, tensors)
+    report.add(entry, contract.Place(0), {})
+    return report.names
+
+
 @dataclass
 class _Report:
     """The members of the plan so far. A value is there with where its buffer is found, and its size."""
@@ -76,6 +83,8 @@ class _Report:
     rolls: list[RollInfo] = field(default_factory=list[RollInfo])
     trails: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     """Of buffers in the arena, by number: as in `PlacementProblem`."""
+    names: dict[int, str] = field(default_factory=dict[int, str])
+    """Of the buffers of the entry's block, by their first storages."""
     reordered: bool = False
     taken: set[str] = field(default_factory=set[str])
 
@@ -134,6 +143,8 @@ class _Report:
             is_retained = given is not None and given.io in contract.RETAINED
             lives = living(each.first, each.last)
             names |= dict.fromkeys(each.storages, name)
+            if block is self.entry:
+                self.names[each.storages[0]] = name
             if each.host is None:
                 placed[each] = len(self.buffers)
                 self._place(f"arena {len(self.buffers)}", (numbers[storage] for storage in each.storages))

@@ -7,7 +7,7 @@ included, the C library not; where it is an estimate, with its margin. What is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ def check_budgets(compilation: Compilation, info: ModelInfo, options: CompileOpt
         assert footprint is not None
         if footprint.most_stack_bytes is None or footprint.most_stack_bytes > options.stack:
             problems.append(_stack_problem(info, footprint, options.stack))
+    problems += _pool_problems(info)
     if problems:
         raise BudgetError(problems)
 
@@ -65,6 +66,17 @@ def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
     step = info.plan.order[peak] if peak < len(info.plan.order) else "the end"
     what = f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}"
     return Problem("ram-exceeded", what, f"at step {peak} ({step}) the arena holds {names}", _smaller(is_quantised))
+
+
+def _pool_problems(info: ModelInfo) -> Iterator[Problem]:
+    """Weights that do not fit the pool that has buffers, too."""
+    for pool in info.plan.pools:
+        if pool.name == info.weights_pool and pool.peak_bytes + info.weights_bytes > pool.size:
+            what = (
+                f"the pool {pool.name} has {pool.size:,} bytes, and {info.weights_bytes:,} of weights are to be in it"
+            )
+            why = f"buffers take {pool.peak_bytes:,} bytes of it"
+            yield Problem("pool-exceeded", what, why, "choose a larger pool, or another one for the weights")
 
 
 def _smaller(is_quantised: bool) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aotc.compiler.fitting.instructions import instructions_of_calls
-from aotc.errors import BudgetError
+from aotc.errors import BudgetError, UsageError
 from aotc.model.metadata import RamGoal
 from aotc.pipeline.options import CompileOptions
 
@@ -41,7 +41,7 @@ def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emis
             return best
     try:
         plain = lowered(replace(options, ram=None))
-    except BudgetError:  # the pools are too small for it
+    except (BudgetError, UsageError):  # pools are too small for it, or it has not the buffers that are to be in them
         return best
     if plain.uncompiled.ram_bytes <= best.uncompiled.ram_bytes:
         return plain

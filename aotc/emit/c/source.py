@@ -206,7 +206,7 @@ class CSource(Unit):
         if any(map(self._as_bytes, defined)):
             yield TEXTS["BYTES"]
         if defined:
-            yield _section("AOTC_WEIGHTS", "weights")
+            yield _section(self.weights_macro, "weights")
         for key, (name, kind) in self._weights.items():
             ctype = self._weight_ctype(key, kind)
             if key not in defined:
@@ -215,7 +215,7 @@ class CSource(Unit):
             array = self.store[key]
             comment = comment_text(f"{key}: {array.dtype.name}[{', '.join(map(str, array.shape))}]")
             yield f"\n/* {comment} */\n"
-            yield from definition(f"static const AOTC_WEIGHTS{aligned}", name, array, self._as_bytes(key))
+            yield from definition(f"static const {self.weights_macro}{aligned}", name, array, self._as_bytes(key))
         for symbol, size in self._external.items() if alone else ():
             yield f"\n/* The application links the weights. */\nextern const unsigned char {symbol}[{max(1, size)}];\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,6 +124,11 @@ SELFTEST: Final = Mark(_SELFTEST)
 
 POOLS: Final = Field[Sequence[Pool]]("aot.pools")
 """`--pool`: the memories that buffers are placed in, from `import` on; nothing where there is one arena."""
+
+PINS: Final = Field[Mapping[str, str]]("aot.pins")
+"""`--pin`: the pools that buffers must be in, by their names in the memory plan; nothing where there are none."""
+WEIGHTS_POOL: Final = Field[str]("aot.weights_pool")
+"""`--weights-pool`: the memory that embedded weights are meant to be in, from `import` on."""
 
 # --- the memory plan -------------------------------------------------------------------------------------------------
 

@@ -178,6 +178,14 @@ def _without(plan: MemoryPlan, moved: Sequence[Block], guests: dict[Block, Block
     return MemoryPlan(plan.order, blocks, placement, (*plan.hosted, *(guests[block] for block in moved)), plan.trails)
 
 
+def at_home(plan: MemoryPlan, moved: Sequence[Block]) -> MemoryPlan:
+    """The plan with hosted blocks in the arena after all, as its last ones; of one thread."""
+    blocks = (*plan.blocks, *(replace(block, host=None) for block in moved))
+    hosted = tuple(block for block in plan.hosted if block not in moved)
+    placement = _placed(blocks, plan.trails, plan.placement.alignment, 1)
+    return replace(plan, blocks=blocks, hosted=hosted, placement=placement)
+
+
 def _placed(blocks: Sequence[Block], trails: Mapping[tuple[int, int], int], alignment: int, threads: int) -> Placement:
     buffers = [block.buffer for block in blocks]
     return place(buffers, alignment, threads=threads, trails=trails_of(blocks, trails))

@@ -239,11 +239,14 @@ def _more(division: _Division, number: int) -> int:
     return many * unit
 
 
-def in_pools(plan: MemoryPlan, pools: Sequence[Pool], accesses: Mapping[int, float]) -> MemoryPlan | NoRoom:
-    """The plan of one arena with each block in a pool, by the bytes that are accessed of its storages."""
+def in_pools(
+    plan: MemoryPlan, pools: Sequence[Pool], accesses: Mapping[int, float], pinned: Mapping[int, int]
+) -> MemoryPlan | NoRoom:
+    """The plan of one arena with each block in a pool, by the bytes that are accessed of its storages; some blocks are
+    `pinned` to a pool by their numbers."""
     buffers = [block.buffer for block in plan.blocks]
     counts = [sum(accesses[storage] for storage in block.storages) for block in plan.blocks]
-    division = divide(buffers, pools, counts, {}, plan.placement, plan.trails_of_blocks)
+    division = divide(buffers, pools, counts, pinned, plan.placement, plan.trails_of_blocks)
     if isinstance(division, NoRoom):
         return division
     places = [iter(placement.offsets) for placement in division.placements]

@@ -17,7 +17,16 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import Argument, arguments_of, entries, has_plan, is_kernel, model_name_or, plan_of
+from aotc.dialects.aot.contract import (
+    WEIGHTS_POOL,
+    Argument,
+    arguments_of,
+    entries,
+    has_plan,
+    is_kernel,
+    model_name_or,
+    plan_of,
+)
 from aotc.dialects.operations import walk
 from aotc.emit.c.analyses.ranges import Interval, Ranges
 from aotc.emit.c.analyses.values import is_unsigned_buffer, root, size
@@ -97,6 +106,7 @@ class Unit:
             ),
             *(conventions.pool_symbol(self.model_name, pool) for pool in self.arenas),
             *map(conventions.pool_macro, self.arenas),
+            self.weights_macro,
         }
         for op in self._operations():  # before any function is printed: no local may take such a name
             if isinstance(op, aot.WeightOp):
@@ -110,6 +120,11 @@ class Unit:
         for function in self._defined():
             self.parameters(function.sym_name.data)
         self.freestanding = self.freestanding or self._is_integer_model()
+
+    @property
+    def weights_macro(self) -> str:
+        """The macro of attributes that stands before weights."""
+        return conventions.weights_macro(WEIGHTS_POOL.get(self.module) or "")
 
     @property
     def arenas(self) -> Sequence[str]:

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s -p plan-memory | filecheck %s
-// RUN: aotc-opt %s -p 'plan-memory{io=workspace}' | filecheck %s --check-prefix=IO
+// RUN: aotc-opt %s -p plan-memory --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'plan-memory{io=workspace}' --split-input-file | filecheck %s --check-prefix=IO
 
 // %b and %c are read by 36 multiply-adds for each of their elements; both live at one task, so that one of them is in
 // the fast pool. %d lives after %b, in the same bytes. What is kept is used by no task.
@@ -44,3 +44,21 @@ builtin.module attributes {aot.pools = [{name = "sram", size = 4096 : i64, speed
 // IO:      func.func @main() attributes {aot.entry, aot.states = [{{{.*}} aot.pool = "sram"}],
 // IO-SAME: aot.tensors = [{aot.io = "input", aot.name = "x", {{.*}} aot.offset = 0 : i64, aot.pool = "dtcm"},
 // IO-SAME: {aot.io = "output", aot.name = "y", {{.*}}, aot.offset = 576 : i64, aot.pool = "dtcm"}]
+
+// -----
+
+// What is to be in a pool is there, and not in the memory of an output.
+
+// CHECK: buffers = [{name = "A", offset = {{\d+}} : i64, size = 256 : i64, first = 0 : i64, last = 1 : i64, nodes = ["A"], pool = "slow"},
+// CHECK-SAME: {name = "B", offset = {{\d+}} : i64, size = 256 : i64, first = 1 : i64, last = 2 : i64, nodes = ["B"], pool = "slow"}]
+builtin.module attributes {aot.pools = [{name = "fast", size = 4096 : i64}, {name = "slow", size = 4096 : i64, speed = 3.0}], aot.pins = {"A" = "slow", "B" = "slow"}} {
+  func.func private @neg(memref<64xf32>, memref<64xf32>) attributes {aot.kernel, aot.in_place = [[]]}
+  func.func @main(%x: memref<64xf32> {aot.io = "input", aot.name = "x", aot.dtype = "float32"}, %y: memref<64xf32> {aot.io = "output", aot.name = "y", aot.dtype = "float32"}) attributes {aot.entry} {
+    %a = memref.alloc() : memref<64xf32>
+    func.call @neg(%x, %a) : (memref<64xf32>, memref<64xf32>) -> () loc("A")
+    %b = memref.alloc() : memref<64xf32>
+    func.call @neg(%a, %b) : (memref<64xf32>, memref<64xf32>) -> () loc("B")
+    func.call @neg(%b, %y) : (memref<64xf32>, memref<64xf32>) -> () loc("C")
+    func.return
+  }
+}

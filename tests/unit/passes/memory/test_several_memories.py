@@ -40,6 +40,8 @@ def network() -> ModelProto:
             y = Tanh(f)
         }"""
     )
+    for node in model.graph.node:
+        node.name = node.output[0]
     weight = np.random.default_rng(1).standard_normal((4, 4, 3, 3)).astype(np.float32) / 4
     model.graph.initializer.append(numpy_helper.from_array(weight, "w"))
     return model
@@ -154,6 +156,10 @@ def test_files_say_what_is_where(tmp_path: Path) -> None:
         ({"pools": POOLS, "interface_api": "packed", "workspace": "caller"}, "option-conflict"),
         ({"pools": POOLS, "workspace_section": ".ccm", "emit": "object"}, "option-conflict"),
         ({"pools": POOLS, "selftest": "in.npz"}, "option-conflict"),
+        ({"pools": POOLS, "pins": {"a": "third"}}, "option-conflict"),
+        ({"pins": {"a": "fast"}}, "option-conflict"),
+        ({"weights_pool": "q-spi"}, "option-conflict"),
+        ({"weights_pool": "qspi", "weights": "caller"}, "option-conflict"),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, Any], problem: str) -> None:
@@ -172,3 +178,47 @@ def test_pools_that_are_too_small_are_refused_with_what_is_missing() -> None:
     planned(pools=pools | {name: pools[name] + missing})
     with pytest.raises(BudgetError):
         planned(pools=pools | {name: pools[name] + missing - 16})
+
+
+def test_buffers_are_where_they_are_pinned() -> None:
+    """By their names, or by those of nodes."""
+    before = {each.name: each.pool for each in planned()[0].plan.buffers}
+    other = {"fast": "slow", "slow": "fast"}
+    homes = {name: other[pool] for name, pool in before.items() if name != "e"}
+    info, source = planned(pins=homes | {"b": homes["c"]})
+    assert {each.name: each.pool for each in info.plan.buffers if each.name != "e"} == homes
+    assert checked_plan(info, source)[1] == []
+    info, source = planned(state={"hn": "h"}, pins={"h": "slow"})
+    (state,) = info.states
+    assert state.pool == "slow" and checked_plan(info, source)[1] == []
+
+
+@pytest.mark.parametrize(("name", "says"), [("x", "the caller's"), ("aa", "that `aotc plan` lists, as a"), ("", "as ")])
+def test_pins_of_what_is_no_buffer_are_refused(name: str, says: str) -> None:
+    with pytest.raises(UsageError, match="unknown-buffer") as error:
+        planned(pins={name: "fast"})
+    assert says in str(error.value)
+
+
+def test_pins_that_do_not_fit_are_refused_with_what_is_missing() -> None:
+    with pytest.raises(BudgetError, match="1,920 bytes more of fast; no room was found for a 1,920"):
+        planned(pools={"fast": 1920, "slow": 8192}, pins={"a": "fast", "a#2": "fast"})
+    with pytest.raises(UsageError, match="same memory"):
+        planned(pins={"b": "fast", "c": "slow"})
+
+
+def test_weights_have_a_memory_of_their_own(tmp_path: Path) -> None:
+    aotc.compile_to(network(), tmp_path, name="m", emit="c,mlf", target="cortex-m4", weights_pool="qspi")
+    source = (tmp_path / "m.c").read_text()
+    assert "#define AOTC_WEIGHTS_QSPI\n" in source and "static const AOTC_WEIGHTS_QSPI " in source
+    assert json.loads((tmp_path / "m.json").read_text())["weights_pool"] == "qspi"
+    assert b'"constants_pool": "qspi"' in (tmp_path / "m.tar").read_bytes()
+
+
+def test_weights_take_room_of_buffers() -> None:
+    room = {"fast": 1920, "slow": 1920}
+    weights = planned(pools=room)[0].weights_bytes
+    with pytest.raises(BudgetError, match=f"{weights} bytes more of"):
+        planned(pools=room, weights_pool="slow")
+    info, _ = planned(pools=room | {"slow": 1920 + weights}, weights_pool="slow")
+    assert info.weights_pool == "slow" and info.workspace_bytes == 3840
