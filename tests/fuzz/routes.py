@@ -160,7 +160,7 @@ def _conventions(specimen: Specimen) -> dict[str, Array]:
     while True:
         picked = {name: str(rng.choice(choices)) for name, choices in CHOICES.items()}
         picked |= {"weights": "embedded", "io": "caller"}  # from elsewhere nothing loads them
-        if not any(rule.forbids(Conventions(**picked)) for rule in RULES):
+        if not any(rule.forbids(Conventions(**picked)) for rule in RULES):  # pyright: ignore[reportArgumentType]
             return _library("host", **picked)(specimen)
 
 
@@ -203,7 +203,7 @@ def _stream(**options: Any) -> Callable[[Specimen], dict[str, Array]]:
                     if found[name].tobytes() != expected[name].tobytes():
                         raise Wrong(f"{name} of call {step}, with the states {state}: {found[name]}, {expected[name]}")
                 values = {into: expected[name] for name, into in state.items()}
-            kept.reset()
+            kept.reset()  # pyright: ignore[reportAttributeAccessIssue]
         return outputs
 
     return run
@@ -334,7 +334,7 @@ def _board(name: str) -> Callable[[Specimen], dict[str, Array]]:
 def _rig() -> Any:
     if str(EMBEDDED) not in sys.path:
         sys.path.insert(0, str(EMBEDDED))
-    import rig
+    import rig  # pyright: ignore[reportMissingImports]
 
     return rig
 
