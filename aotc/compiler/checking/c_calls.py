@@ -2,7 +2,8 @@
 
 The pointers that a call has into the arena, or into an output, are those that the plan says, in its order: constant
 ones where it says that the kernel reads, others where it writes. A kernel is told with `restrict` only of what no other
-pointer of a call overlaps, and touches no more bytes than the plan has for it.
+pointer of a call overlaps, and touches no more bytes than the plan has for it. The array of the arena, or of a pool, is
+as large and as aligned as the plan takes it to be.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
     given = [Memory(pool=pool) for pool in arenas] if info.workspace == "caller" else []
     memories |= dict(zip(names[before:], (*outputs, *given), strict=False))
     kernels = {each.symbol: each for each in info.kernels}
-    found: list[str] = []
+    found = [] if info.workspace == "caller" else list(_too_small(source, info))
     for (symbol, pointers), (number, task) in zip(calls, tasks, strict=True):
         inside = [
             (place, each, _Place(memories[pointer.base], pointer.offset))
@@ -184,6 +185,16 @@ def compare_calls(source: str, info: ModelInfo) -> tuple[int, list[str]]:
         found += _sharing(number, [each for _, each, _ in inside], known)
         found += _too_large(number, kernels[symbol], [place for place, *_ in inside], known, len(pointers))
     return len(calls), found
+
+
+def _too_small(source: str, info: ModelInfo) -> Iterator[str]:
+    """Arrays that have fewer bytes, or are less aligned, than the plan says."""
+    for pool, size in info.plan.arenas.items():
+        array = re.search(rf"AOTC_ALIGNED\((\d+)\) uint8_t {pool_symbol(info.name, pool)}\[(\d+)\];", source)
+        alignment, length = (0, 0) if array is None else (int(array[1]), int(array[2]))
+        if size and (length < size or alignment % info.plan.alignment or not alignment):
+            here, there = f"{length} bytes aligned by {alignment}", f"{size} by {info.plan.alignment}"
+            yield f"{Memory(pool=pool)} has {here} in C, the plan takes {there}"
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,25 @@ Branches are gone through apart, loops until nothing changes.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.model.metadata import AccessInfo, BufferArgument, BufferInfo, ModelInfo, PlanInfo, TaskInfo, TensorInfo
+from aotc.model.metadata import (
+    AccessInfo,
+    BufferArgument,
+    BufferInfo,
+    ModelInfo,
+    PlanInfo,
+    StateInfo,
+    TaskInfo,
+    TensorInfo,
+)
+
+_KINDS = ("call", "if", "loop", "load", "store")
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,10 @@ class Span:
     start: int
     end: int
 
+    def within(self, other: Span) -> bool:
+        """Whether the other one has all of its bytes."""
+        return self.memory == other.memory and other.start <= self.start and self.end <= other.end
+
     def meets(self, other: Span) -> bool:
         """Whether both have a byte in common."""
         return self.memory == other.memory and self.start < other.end and other.start < self.end
@@ -49,10 +64,16 @@ def faults_of(info: ModelInfo) -> list[str]:
     found = [*_malformed(plan)]
     if not found:
         proof = _Proof(plan)
-        inside = ((each.pool, each.offset, bytes_of(each)) for each in info.outputs if each.offset is not None)
-        outputs = [Span(Memory(pool=pool), start, start + size) for pool, start, size in inside]
-        found += [*_overlaps(proof), *_wrong_tensors(info), *proof.run(outputs)]
+        there, outputs = list(_inside((*info.inputs, *info.states))), list(_inside(info.outputs))
+        found += [*_overlaps(proof), *_wrong_sizes(info), *_wrong_tensors(info), *proof.run(there, outputs)]
     return list(dict.fromkeys(found))
+
+
+def _inside(tensors: Iterable[TensorInfo | StateInfo]) -> Iterator[Span]:
+    """Where tensors are that are in the arena."""
+    for each in tensors:
+        if each.offset is not None:
+            yield Span(Memory(pool=each.pool), each.offset, each.offset + bytes_of(each))
 
 
 def span_of(plan: PlanInfo, access: AccessInfo) -> Span:
@@ -93,6 +114,18 @@ def _malformed(plan: PlanInfo) -> Iterator[str]:
                 yield f"task {number} touches bytes {access.start} to {access.end} of value {access.value}"
         if any(not 0 <= place < len(task.writes) for place in task.in_place):
             yield f"task {number} writes {len(task.writes)} values, and number {max(task.in_place)} in place"
+        read = {access.value for access in task.reads}
+        if any(
+            not 0 <= each.write < len(task.writes) or each.read not in read or each.below < 0 for each in task.trails
+        ):
+            yield f"task {number} writes behind what it does not read"
+        if (
+            task.kind not in _KINDS
+            or any(count < 0 for count in task.regions)
+            or bool(task.regions) != (task.kind in ("if", "loop"))
+        ):
+            yield f"task {number}, of the kind {task.kind}, has regions of {list(task.regions)} tasks"
+            return
     ends = list(_blocks(plan.tasks, 0, len(plan.tasks)))
     if any(end > len(plan.tasks) for end in ends):
         yield "a branch or a loop has more tasks than there are"
@@ -131,6 +164,20 @@ def _overlaps(proof: _Proof) -> Iterator[str]:
         common = range(max(one.first, other.first), min(one.last, other.last) + 1)
         if len(common) > 1 or not proof.hands_over(common[0], one, other):
             yield f"{one.name} and {other.name} are both in use in task {common[0]}, and overlap"
+
+
+def _wrong_sizes(info: ModelInfo) -> Iterator[str]:
+    """Sizes that are not those of what there is: of the arena, the callers' outputs, and the buffers of rings."""
+    plan, sizes = info.plan, {each.name: each.size for each in _buffers(info.plan)}
+    if plan.peak_bytes != info.workspace_bytes:
+        yield f"the plan takes {plan.peak_bytes} bytes, the arena has {info.workspace_bytes}"
+    callers = {each.name: bytes_of(each) for each in info.outputs if -1 not in each.shape}
+    for each in plan.outputs:
+        if each.offset + each.size > callers.get(each.output, each.offset + each.size):
+            yield f"the buffer {each.name} takes {each.size} bytes of {each.output}, which has {callers[each.output]}"
+    for ring in (ring for roll in plan.rolls for ring in roll.rings):
+        if not 0 < ring.rows <= ring.of or ring.rows * ring.row_bytes > sizes.get(ring.buffer, 0):
+            yield f"{ring.rows} rows of {ring.row_bytes} bytes are not in {ring.buffer}, of {sizes.get(ring.buffer, 0)}"
 
 
 def _wrong_tensors(info: ModelInfo) -> Iterator[str]:
@@ -232,16 +279,17 @@ class _Proof:
                 if span_of(self.plan, read) == span:
                     yield read, task.writes[place]
 
-    def run(self, outputs: Sequence[Span]) -> Iterator[str]:
+    def run(self, given: Sequence[Span], outputs: Sequence[Span]) -> Iterator[str]:
         """Go through all tasks; sentences about what is not there, or not any more, `outputs` in the arena at the
-        end."""
+        end. Inputs and states in the arena, which are there from the start, are `given`."""
         tasks = self.plan.tasks
         state = {memory: [_Strip() for _ in cuts] for memory, cuts in self._cuts.items()}
         written = {access.value for task in tasks for access in task.writes}
         for task in tasks:
             for access in task.reads:
                 buffer = _buffers(self.plan)[self.plan.values[access.value].buffer]
-                if access.value not in written or buffer.kept:  # an input or a state, there from the start
+                span = span_of(self.plan, access)
+                if buffer.kept or (access.value not in written and any(span.within(each) for each in given)):
                     self._write(state, access)
         for number, task in enumerate(tasks):
             self._task(number, task)

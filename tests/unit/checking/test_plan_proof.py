@@ -107,6 +107,17 @@ FAULTS = {
     "another order": (lambda plan: replace(plan, tasks=(*plan.tasks[1::-1], *plan.tasks[2:])), "nothing is there yet"),
     "a task that is not there": (lambda plan: replace(plan, tasks=plan.tasks[1:]), "are described"),
     "a value without a buffer": (change("values", 0, buffer=99), "in buffer 99"),
+    "a value that nobody writes": (change("tasks", 0, writes=()), "nothing is there yet"),
+    "more than the output has": (change("outputs", 0, size=lambda old: old.size + 16), "of y, which has"),
+    "a larger arena": (lambda plan: replace(plan, peak_bytes=plan.peak_bytes + 16), "the arena has"),
+    "no such kind": (change("tasks", 0, kind="jump"), "of the kind jump"),
+    "a branch without tasks": (change("tasks", 0, kind="if"), "has regions of []"),
+    "a loop of fewer tasks than none": (change("tasks", 0, kind="loop", regions=(-1,)), "has regions of [-1]"),
+    "a trail of nothing": (change("tasks", 0, trails=(TrailInfo(9, 0, 0),)), "behind what it does not read"),
+    "a trail above": (
+        change("tasks", 1, trails=lambda old: (TrailInfo(0, old.reads[0].value, -64),)),
+        "behind what it does not read",
+    ),
 }
 
 
@@ -115,6 +126,17 @@ def test_a_planted_fault_is_found(fault: str) -> None:
     info, _ = residual()
     changed, says = FAULTS[fault]
     assert any(says in found for found in faults_of(replace(info, plan=changed(info.plan))))
+
+
+@pytest.mark.parametrize("members", [{"rows": lambda ring: ring.rows + 1}, {"buffer": lambda _: "no"}])
+def test_a_ring_that_its_buffer_has_no_room_for_is_found(members: dict[str, Any]) -> None:
+    info, _ = residual(ram="min")
+    roll = info.plan.rolls[0]
+    largest = max(roll.rings, key=lambda ring: ring.rows * ring.row_bytes)
+    changed = replace(largest, **{key: value(largest) for key, value in members.items()})
+    rings = tuple(changed if ring is largest else ring for ring in roll.rings)
+    plan = replace(info.plan, rolls=(replace(roll, rings=rings), *info.plan.rolls[1:]))
+    assert any("rows of" in each for each in faults_of(replace(info, plan=plan)))
 
 
 def test_a_value_that_is_overwritten_is_found() -> None:
@@ -145,7 +167,7 @@ def test_a_result_may_trail_what_is_read_and_no_more(trails: list[int], says: li
     values = ValueInfo(0, 64), ValueInfo(1, 64)
     plan = PlanInfo(96, 96, True, 16, ("", "", ""), buffers, values=values, tasks=tasks)
     info, _ = residual()
-    found = faults_of(replace(info, plan=plan))
+    found = faults_of(replace(info, plan=plan, workspace_bytes=plan.peak_bytes))
     assert len(found) == len(says) and all(why in each for why, each in zip(says, found, strict=True)), found
 
 
@@ -158,7 +180,8 @@ def _in_a_loop(*inside: TaskInfo, last: TaskInfo) -> list[str]:
     values = tuple(ValueInfo(number, 16) for number in range(3))
     plan = PlanInfo(16, 16, True, 16, ("",) * len(tasks), buffers, values=values, tasks=tasks)
     info, _ = residual()
-    return [each for each in faults_of(replace(info, plan=plan, outputs=())) if "overlap" not in each]
+    found = faults_of(replace(info, plan=plan, outputs=(), workspace_bytes=plan.peak_bytes))
+    return [each for each in found if "overlap" not in each]
 
 
 _A, _B, _C = (AccessInfo(number, 0, 16) for number in range(3))
@@ -191,6 +214,16 @@ def _moved(source: str, info: ModelInfo) -> str:
 
 C_FAULTS: dict[str, tuple[Callable[[str, ModelInfo], str], str]] = {
     "an offset": (_moved, "the plan says the arena at"),
+    "an array that is too small": (
+        lambda text, info: text.replace(
+            f"workspace[{info.workspace_bytes}];", f"workspace[{info.workspace_bytes - 4}];"
+        ),
+        "in C, the plan takes",
+    ),
+    "an array that is less aligned": (
+        lambda text, _: re.sub(r"AOTC_ALIGNED\(\d+\) uint8_t", "AOTC_ALIGNED(4) uint8_t", text),
+        "in C, the plan takes",
+    ),
     "pointers that are promised to be alone": (
         lambda text, _: re.sub(r"float \*(?=\w)", "float *restrict ", text),
         "do not overlap",
