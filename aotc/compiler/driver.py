@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from aotc.emit.artifacts import Emission
     from aotc.executor import CompiledModel
     from aotc.model.artifacts import ArtifactSet
-    from aotc.model.metadata import ModelInfo
+    from aotc.model.metadata import ModelInfo, PlanInfo
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def emission(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None = None, *, divided: bool = False
 ) -> Emission:
     """A model as it is compiled, with kernels in forms that fit the budget of flash, and layers row by row that fit the
-    budget of RAM; of what is not within them that of the least RAM. Raises as `lower`."""
+    budget of RAM, or take hardly any time; of what is not within them that of the least RAM. Raises as `lower`."""
     from aotc.compiler.fitting.flash import fitted
     from aotc.compiler.fitting.ram import within_ram
     from aotc.emit.artifacts import Emission
@@ -211,7 +211,17 @@ def emission(
         Progress.of(compilation.ctx).phase("emit")
         return Emission(compilation)
 
-    return fitted(options, lambda options: within_ram(options, lowered))
+    def planned(options: CompileOptions) -> PlanInfo:
+        return _planned(source, options, report)
+
+    return fitted(options, lambda options: within_ram(options, lowered, planned))
+
+
+def _planned(source: Source, options: CompileOptions, report: Callable[[str], None] | None) -> PlanInfo:
+    """The plan of a model as it is lowered at once."""
+    from aotc.dialects.aot.contract import plan_of
+
+    return plan_of(lower(source, replace(options, stop_after="plan"), report).module)
 
 
 @with_options(FileOptions)
@@ -258,13 +268,12 @@ def measured(source: Source, options: CompileOptions) -> ModelInfo:
 def pareto(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> list[Point]:
     """The programs of a model from the fastest to that of the least RAM. Raises as `lower`."""
     from aotc.compiler.fitting.curve import curve
-    from aotc.dialects.aot.contract import plan_of
 
     source = read_once(source, options)
     return curve(
         options,
         lambda options: emission(source, options, report),
-        lambda options: plan_of(lower(source, replace(options, stop_after="plan"), report).module),
+        lambda options: _planned(source, options, report),
     )
 
 

@@ -57,6 +57,12 @@ INTERNAL = frozenset(("forms", "chosen_ram", "weights_apart"))
 MOST_THREADS = 64
 """As `AOTC_THREADS_MAX` of the runtime says."""
 
+ANY_RAM = 1 << 40
+"""Bytes that any model fits into."""
+
+_HARDLY = 10
+"""Thousandths of the instructions of a program that do not matter."""
+
 
 def flag(name: str) -> str:
     """The flag of a field."""
@@ -146,7 +152,7 @@ class CompileOptions:
     """The most bytes of RAM, or "min": as few as there can be."""
     chosen_ram: int | None = None
     """The bytes of RAM that layers row by row are chosen for; None: `ram`. Fewer where offsets need more than was
-    estimated. No choice of users."""
+    estimated, `ANY_RAM` for the fastest program. No choice of users."""
     flash: int | None = None
     stack: int | None = None
     cc: str | None = None
@@ -316,8 +322,16 @@ class CompileOptions:
 
     @property
     def rolls(self) -> bool:
-        """Whether layers may be computed row by row: for a budget of RAM, where kernels are in a core's registers."""
-        return self.ram is not None and self.threads == 1 and self.optimize != "0" and machine_of(self.target) is None
+        """Whether layers may be computed row by row, where kernels are in a core's registers: for a budget of RAM, or
+        to need less where that takes hardly any time, unless code is to be small or pools are a budget of their own."""
+        asked, apart = self.ram is not None or self.chosen_ram is not None, self.forms is not None or bool(self.pools)
+        allowed = self.optimize != "0" if asked else self.optimize in ("2", "3") and not apart
+        return allowed and self.threads == 1 and machine_of(self.target) is None
+
+    @property
+    def most_slower(self) -> int:
+        """How many thousandths more instructions the program of the least RAM may take; 0: `most_ram` decides."""
+        return _HARDLY if self.ram is None and self.chosen_ram is None else 0
 
     @property
     def is_vectorized(self) -> bool:

@@ -130,9 +130,13 @@ QUANTIZED = When("--io quantized", "", lambda asked: asked.quantizes_io)
 LAYOUTS = When("--input-layout, --output-layout", "", lambda asked: asked.has_layouts)
 PROFILE = When("profile", "for a profile (`aotc bench --profile`)", lambda asked: asked.profile)
 
-ROLLS = When("--ram", f"a budget for RAM, {CORE.name}, {ALONE.name}", lambda asked: asked.rolls)
+ROLLS = When(
+    "with rows",
+    f"{CORE.name}, {ALONE.name}, for a budget of RAM, or without others at -O2 and -O3",
+    lambda asked: asked.rolls,
+)
 STREAM = When("--stream", "an input comes by rows", lambda asked: bool(asked.stream))
-ROLLED = When("--ram, --stream", "either", lambda asked: ROLLS.holds(asked) or STREAM.holds(asked))
+ROLLED = When("with rows, --stream", "either", lambda asked: ROLLS.holds(asked) or STREAM.holds(asked))
 
 _BY_FUNCTION = (
     Row("move-invariants", VECTORS),
@@ -252,7 +256,7 @@ PHASES: tuple[Phase, ...] = (
             Row("dce"),
             Row("note-places", ROLLED),
             Row("stream-rows", STREAM),
-            Row("choose-rolls", ROLLS, ram="{most_ram}"),
+            Row("choose-rolls", ROLLS, ram="{most_ram}", slower="{most_slower}"),
             Row("roll-rows", ROLLED),
         ),
     ),

@@ -4,8 +4,10 @@ Every cut of the groups of a block into those in a row that roll together, and o
 a peak and a cost: the peak is what is whole while some of them run, and their rings of rows; the cost is estimated from
 the rows that are moved and the loops that begin anew. Results trail operands that nobody reads any more, so that both
 count as little more than the larger one; for that a group may roll alone. Dynamic programming over the cuts finds the
-one of least cost whose peak is allowed; where none is, that of the least peak. `roll` of the groups says what was
-chosen. Groups that go on with the rows of an input (`streamed`) roll together whatever that costs.
+one of least cost whose peak is allowed; where none is, that of the least peak. Without a budget the peak is the least
+one that takes hardly any instructions more, by the costs of anchors on the target, than the cheapest cut; it must be
+worth the stack that rows take. `roll` of the groups says what was chosen. Groups that go on with the rows of an input
+(`streamed`) roll together whatever that costs.
 
 Before, with `choose-rolls{ram=4096}`:
 ```mlir
@@ -21,8 +23,9 @@ After:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from xdsl.context import Context
@@ -30,9 +33,11 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import Argument, arguments_of, entries
+from aotc.dialects.aot.contract import Argument, arguments_of, entries, target_of
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    ElementOp,
     ShapeError,
     bytes_of,
     element_type_of,
@@ -41,27 +46,37 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
     viewed_whole,
 )
+from aotc.dialects.graph.schedules import SumsSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp, FusedOp
+from aotc.machines.machine import Core
+from aotc.machines.targets import core_of
 from aotc.model.metadata import row_axis
+from aotc.passes.fuse.cuts import ALIGNMENT, Part, Trail, cheapest, cost_of, least_peak
 from aotc.passes.fuse.groups import group_lone_kernels
 from aotc.passes.fuse.reads import in_place
-from aotc.passes.kernel.rolling.group_rows import GroupRows, inner_scratch
+from aotc.passes.kernel.rolling.group_rows import GroupRows, anchor_of, inner_scratch
 from aotc.passes.kernel.rolling.rings import Buffers, Ring, type_bytes
 from aotc.passes.kernel.rolling.stages import ROLL, STREAMED, Rolling
 from aotc.passes.kernel.rolling.trails import trail
+from aotc.passes.kernel.scalar_cost import element_cost
+from aotc.passes.kernel.strategy import strategy_of
 
-_ALIGNMENT = 16
-"""Buffers begin at multiples of this many bytes."""
-_MORE = (6, 6, 12, None)
-"""How many kernels more are tried in a row, one time after the other: what is found with few says what many may
-take."""
+_MORE = (3, 3, 6, 12, None)
+"""How many kernels more are tried in a row, one time after the other: what is found with few says what many may take.
+Without a budget many are tried only as long as they need less than few."""
 _PER_ROW = 40
 """Instructions of a row of a group beside those of its elements."""
 _PER_STEP = 20
 """Instructions of a group at each step."""
 _PER_MOVE = 3
 """Instructions for each four bytes that are moved."""
+_PER_PLACE = 3.5
+"""Instructions for the place of a row in a ring, which a tile of results is written to or computed of. Cortex-M4F,
+instructions over those without rings, less moves, rows and steps: of two and one convolutions 3.7 a place, of two and
+three 4.8, of six 4.5, of ten layers, every other one depthwise, 3.3."""
+_WORTHWHILE = 256
+"""Bytes of buffers that rows save at least without a budget. They take some stack: 30 to 100 bytes a model."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +85,9 @@ class ChooseRollsPass(ModulePass):
 
     ram: int = 0
     """Bytes that there are for buffers, inputs and outputs; 0: as few as there can be."""
+    slower: int = 0
+    """How many thousandths more instructions than the fastest program that of the least RAM may take; 0: any, for
+    `ram`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
@@ -78,6 +96,8 @@ class ChooseRollsPass(ModulePass):
             assert end is not None
             whole = sum(map(_given, zip(entry.body.block.args, arguments_of(entry), strict=True)))
             whole += sum(map(bytes_of, end.operands))
+            if self.slower:
+                program.allowance = self.slower / 1000 * _instructions(program.kernels, core_of(target_of(op)))
             for number, part in enumerate(program.cuts(self.ram - whole)):
                 if part.rolls:
                     for group in program.kernels[part.start : part.stop]:
@@ -96,6 +116,9 @@ class _Program:
         self._number = {op: number for number, op in enumerate(self.kernels)} | {end: len(self.kernels)}
         self._rows = list(map(_row_choices, self.kernels))
         self._streamed = {number for number, op in enumerate(self.kernels) if STREAMED in op.attributes}
+        self.allowance: float | None = None
+        """Instructions by which the cut of the least peak may cost more than the cheapest one; None: there are bytes
+        for buffers."""
         self.lives: dict[SSAValue, tuple[int, int]] = {}
         """For each value that has memory while the model runs, the kernels that compute it and read it last; a result
         of the model is the caller's."""
@@ -109,46 +132,44 @@ class _Program:
         readers = (use.operation for use in value.uses)
         return max((self._last(op.results[0]) if is_view(op) else self._number[op] for op in readers), default=-1)
 
-    def cuts(self, ram: int) -> list[_Part]:
+    def cuts(self, ram: int) -> list[Part]:
         """The kernels that are computed together, in order."""
         parts = self._parts(ram)
-        allowed = max(ram, self._least_peak(parts))
-        best: list[tuple[float, _Part | None]] = [(0, None), *((float("inf"), None) for _ in self.kernels)]
-        for part in parts:
-            if part.peak <= allowed and (cost := best[part.start][0] + part.cost) < best[part.stop][0]:
-                best[part.stop] = cost, part
-        found: list[_Part] = []
-        _, part = best[-1]
-        while part is not None:
-            found.append(part)
-            _, part = best[part.start]
-        return found[::-1]
+        return cheapest(parts, len(self.kernels), self._allowed(parts, ram)[0]) or []
 
-    def _least_peak(self, parts: Iterable[_Part]) -> int:
-        """The least peak of all cuts into some parts, which are in order of what follows them."""
-        peaks = [0, *(2**62 for _ in self.kernels)]
-        for part in parts:
-            peaks[part.stop] = min(peaks[part.stop], max(peaks[part.start], part.peak))
-        return peaks[-1]
+    def _allowed(self, parts: Sequence[Part], ram: int) -> tuple[float, float]:
+        """The peak and the cost that a cut into some parts may have, where there are `ram` bytes for buffers."""
+        count = len(self.kernels)
+        if self.allowance is None:
+            return max(ram, least_peak(parts, count)), math.inf
+        fastest = cost_of(cheapest(parts, count, math.inf))
+        most = fastest + self.allowance
+        least, plain = least_peak(parts, count, most), least_peak(parts, count, fastest)
+        return (plain if plain < least + _WORTHWHILE else least), most
 
-    def _parts(self, ram: int) -> list[_Part]:
+    def _parts(self, ram: int) -> list[Part]:
         """Each kernel alone, and those in a row that can be computed together, in order of what follows them; without
         those that nothing is gained by, where there are `ram` bytes for buffers."""
         found = [part for number in range(len(self.kernels)) if self._goes_on(part := self._alone(number))]
         rolls = [self._rolls(start) for start in range(len(self.kernels))]
 
+        before = math.inf
         for more in _MORE:
-            most = max(ram, self._least_peak(found))  # rings of more are in no cut that is chosen
+            peak, cost = self._allowed(found, ram)  # rings of more are in no cut that is chosen
+            if self.allowance is not None and not math.isinf(peak) and peak >= before:
+                break
+            before = peak
             for each in rolls:
-                for rings, part in islice(each, more):
-                    if rings > most:
+                for rings, together in islice(each, more):
+                    if rings > peak or together[0].cost > cost:
                         break
-                    found += [part] if self._goes_on(part) else []
+                    found += filter(self._goes_on, together)
             found.sort(key=lambda part: part.stop)
         return found
 
-    def _rolls(self, start: int) -> Iterator[tuple[int, _Part]]:
-        """Kernels from one on that can be computed together, one more at a time, and the bytes of their rings."""
+    def _rolls(self, start: int) -> Iterator[tuple[int, list[Part]]]:
+        """Kernels from one on that can be computed together, one more at a time, without results that trail and with
+        them, and the bytes of their rings."""
         rolling = Rolling(streamed=start <= min(self._streamed, default=-1))
         for stop in range(start + 1, len(self.kernels) + 1):
             try:
@@ -158,19 +179,26 @@ class _Program:
             rings = rolling.rings()
             size = sum(map(_aligned, Buffers.of(rings).bytes))
             size += sum(_aligned(type_bytes(each)) for stage in rolling.stages for each in stage.scratch)
-            peak = size + self._whole(start, stop) - self._trailing(start, stop, rolling)
-            yield size, _Part(start, stop, peak, _cost(rolling, rings), rolls=True)
+            if stop == start + 1 and is_join(self.kernels[start]):
+                continue  # alone its operands are computed in their places
+            part = Part(start, stop, size + self._whole(start, stop), _cost(rolling, rings), rolls=True)
+            yield size, [part, *self._trailing(part, rolling)]
 
-    def _goes_on(self, part: _Part) -> bool:
+    def _goes_on(self, part: Part) -> bool:
         """Whether all groups that go on with the rows of an input are among kernels that roll, or none."""
         streamed = self._streamed & {*range(part.start, part.stop)}
         return not streamed or (part.rolls and streamed == self._streamed)
 
-    def _alone(self, number: int) -> _Part:
+    def _alone(self, number: int) -> Part:
         op = self.kernels[number]
         scratch = inner_scratch(op) if isinstance(op, FusedOp) else ()
         size = self._whole(number, number + 1) + sum(_aligned(bytes_of(each)) for each in scratch)
-        return _Part(number, number + 1, size - self._shared(number), 0)
+        shared = self._shared(number)
+        largest = max(shared, key=lambda value: bytes_of(value), default=None)
+        trail = None
+        if largest is not None:
+            trail = Trail(self.lives[largest][0], _aligned(bytes_of(largest)), 0, _aligned(bytes_of(largest)))
+        return Part(number, number + 1, size - sum(_aligned(bytes_of(value)) for value in shared), 0, trail=trail)
 
     def _whole(self, start: int, stop: int) -> int:
         """Bytes of what is whole while kernels `start` to before `stop` run together."""
@@ -182,11 +210,11 @@ class _Program:
 
         return sum(_aligned(bytes_of(value)) for value, life in self.lives.items() if is_whole(*life))
 
-    def _shared(self, number: int) -> int:
-        """Bytes of results that a kernel writes over operands which nobody reads any more."""
+    def _shared(self, number: int) -> set[SSAValue]:
+        """The operands that a kernel writes results over, which nobody reads any more."""
         op = self.kernels[number]
         if not isinstance(op, FusedOp):
-            return 0
+            return set()
         taken: set[SSAValue] = set()
         for result, places in zip(op.outputs, in_place(op.block, op.yield_op.values), strict=True):
             for place in places if result in self.lives else ():
@@ -199,43 +227,61 @@ class _Program:
                 ):
                     taken.add(root)
                     break
-        return sum(_aligned(bytes_of(value)) for value in taken)
+        return taken
 
-    def _trailing(self, start: int, stop: int, rolling: Rolling) -> int:
-        """Bytes that results have in common with operands which they trail and nobody reads any more."""
-        found: list[tuple[int, SSAValue, SSAValue]] = []
+    def _trailing(self, part: Part, rolling: Rolling) -> Iterator[Part]:
+        """The part where results trail operands that nobody reads any more, so that they have bytes in common."""
+        found: list[tuple[int, SSAValue, SSAValue, Trail]] = []
         for result, (first, last) in self.lives.items():
-            if not start <= first < stop <= last:
+            if not part.start <= first < part.stop <= last:
                 continue
             for operand, (born, dead) in self.lives.items():
-                if born < start <= dead < stop and (distance := trail(rolling, result, operand)) is not None:
-                    least = min(_aligned(bytes_of(operand)), _aligned(bytes_of(result)) - _aligned(distance))
-                    found.append((least, result, operand))
-        total, taken = 0, set[SSAValue]()
-        for size, result, operand in sorted(found, key=lambda each: -each[0]):
+                if born < part.start <= dead < part.stop and (below := trail(rolling, result, operand)) is not None:
+                    size, other = _aligned(bytes_of(operand)), _aligned(bytes_of(result))
+                    common = min(size, other - _aligned(below))
+                    found.append((common, result, operand, Trail(born, size, _aligned(below), other)))
+        total, taken, trails = 0, set[SSAValue](), list[Trail]()
+        for size, result, operand, link in sorted(found, key=lambda each: -each[0]):
             if size > 0 and not {result, operand} & taken:
                 total += size
                 taken |= {result, operand}
-        return total
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Kernels `start` to before `stop`, which are computed row by row, or one as it is."""
-
-    start: int
-    stop: int
-    peak: int
-    """Bytes of buffers while they run."""
-    cost: float
-    """Instructions beside those of each kernel alone."""
-    rolls: bool = False
+                trails.append(link)
+        if trails:
+            yield replace(part, peak=part.peak - total, trail=trails[0])
 
 
 def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:
     words = sum(ring.moved * ring.length * byte_width(element_type_of(ring.value)) / 4 for ring in rings)
-    steps = rolling.pace.steps * len(rolling.stages)
-    return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * sum(stage.rows for stage in rolling.stages)
+    steps, written = rolling.pace.steps * len(rolling.stages), {ring.value for ring in rings}
+    places = 0.0
+    for stage in rolling.stages:
+        read = sum((way.rows.high - way.rows.low) // way.rows.per + 1 for way in stage.reads)
+        places += _tiles(stage.op) * (read + (not written.isdisjoint(stage.op.results)))
+        if is_join(stage.op):
+            words += sum(bytes_of(value) for value in stage.op.operands if value not in rolling.places) / 4
+    rows = sum(stage.rows for stage in rolling.stages)
+    return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * rows + _PER_PLACE * places
+
+
+def _tiles(op: Operation) -> float:
+    """How often results of a group, or a join, are computed: several at once where a schedule says so."""
+    anchor = anchor_of(op) if isinstance(op, FusedOp) else None
+    schedule = None if anchor is None else schedule_of(anchor)
+    several = schedule.positions * schedule.columns if isinstance(schedule, SumsSchedule) else 1
+    return math.prod(shape_of(op.results[0])) / several
+
+
+def _instructions(kernels: Iterable[Operation], core: Core) -> float:
+    """Those of some kernels, about: of anchors as their schedules say, or one for each operation."""
+    total = 0.0
+    for op in (op for kernel in kernels for op in kernel.walk()):
+        if isinstance(op, AnchorOp) and (schedule := schedule_of(op)) is not None:
+            total += strategy_of(op).cost(op, schedule, core)
+        elif isinstance(op, ElementOp):
+            total += element_cost(op) * math.prod(shape_of(op.results[0]))
+        elif isinstance(op, AnchorOp):
+            total += op.operations()
+    return total
 
 
 def _given(argument: tuple[SSAValue, Argument]) -> int:
@@ -244,7 +290,7 @@ def _given(argument: tuple[SSAValue, Argument]) -> int:
     if given.rows is None:
         return bytes_of(value)
     shape = shape_of(value)
-    return bytes_of(value) // shape[row_axis(shape)] * given.rows + _ALIGNMENT
+    return bytes_of(value) // shape[row_axis(shape)] * given.rows + ALIGNMENT
 
 
 def _row_choices(op: Operation) -> Sequence[GroupRows]:
@@ -255,4 +301,4 @@ def _row_choices(op: Operation) -> Sequence[GroupRows]:
 
 
 def _aligned(size: int) -> int:
-    return ceil_div(size, _ALIGNMENT) * _ALIGNMENT
+    return ceil_div(size, ALIGNMENT) * ALIGNMENT

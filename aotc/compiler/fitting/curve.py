@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aotc.compiler.fitting.instructions import instructions_of_calls
 from aotc.machines.targets import machine_of
 from aotc.model.metadata import ModelInfo, PlanInfo
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import ANY_RAM, CompileOptions
 
 if TYPE_CHECKING:
     from aotc.emit.artifacts import Emission
@@ -34,7 +34,7 @@ def curve(
 ) -> list[Point]:
     """The points of a model, the fastest first. `compiled` gives a program for `options.ram`, and `planned` the plan of
     what is chosen for it at once."""
-    emission = compiled(replace(options, ram=None))
+    emission = compiled(replace(options, ram=ANY_RAM))
     found = [_point(emission, emission.info.ram_bytes)]
     while replace(options, ram=1).rolls:
         budget = found[-1].ram_bytes - 1

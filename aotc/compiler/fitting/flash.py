@@ -37,6 +37,10 @@ def fitted(options: CompileOptions, lowered: Lowered) -> Emission:
     fast = lowered(options)
     if options.flash is None or not _is_chosen(options) or _size(fast) <= options.flash:
         return fast
+    if options.ram is None and fast.uncompiled.plan.rolls:  # kernels that roll have little code in common
+        fast = lowered(replace(options, forms=KernelForms((), ())))
+        if _size(fast) <= options.flash:
+            return fast
     if fast.info.operator_api != "unpacked":
         return fast
     return _Search(options, options.flash, lowered, fast).best()

@@ -1,9 +1,10 @@
 """`--ram` as a goal: layers that are computed row by row are chosen by an estimate of the arena, offsets come later.
 
 Where these need more than was estimated, layers are chosen again for so much less. The program for as little as there
-can be and the one without a budget are among those to choose from, too: they may need less than was estimated. Where
-the model does not fit then, this is the least RAM that was found, and what that costs is told by the program without a
-budget.
+can be and the fastest one, whose layers are computed as a whole, are among those to choose from, too: they may need
+less than was estimated. Where the model does not fit then, this is the least RAM that was found, and what that costs is
+told by the fastest program. Without a budget this is taken where layers row by row, whose offsets are known then, need
+no less.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from aotc.compiler.fitting.instructions import instructions_of_calls
 from aotc.errors import BudgetError, UsageError
-from aotc.model.metadata import RamGoal
-from aotc.pipeline.options import CompileOptions
+from aotc.model.metadata import PlanInfo, RamGoal
+from aotc.pipeline.options import ANY_RAM, CompileOptions
 
 if TYPE_CHECKING:
     from aotc.emit.artifacts import Emission
@@ -24,12 +25,20 @@ _ROUNDS: Final = 4
 """How often layers are chosen, at most."""
 
 
-def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emission]) -> Emission:
+def within_ram(
+    options: CompileOptions,
+    lowered: Callable[[CompileOptions], Emission],
+    planned: Callable[[CompileOptions], PlanInfo],
+) -> Emission:
     """The model compiled as `lowered` does it, such that it fits `options.ram`; where that was not found, of the least
-    RAM, with what it costs as `ram_goal`."""
+    RAM, with what it costs as `ram_goal`. `planned` gives the plan of what `lowered` would."""
     best, allowed = lowered(options), options.ram
     if not options.rolls:
         return best
+    fastest = replace(options, chosen_ram=ANY_RAM)
+    if allowed is None:
+        plan = best.uncompiled.plan
+        return lowered(fastest) if plan.rolls and planned(fastest).peak_bytes <= plan.peak_bytes else best
     if isinstance(allowed, int):
         best = _chosen_again(best, allowed, options, lowered)
         if best.uncompiled.ram_bytes <= allowed:
@@ -40,7 +49,7 @@ def within_ram(options: CompileOptions, lowered: Callable[[CompileOptions], Emis
         if best.uncompiled.ram_bytes <= allowed:
             return best
     try:
-        plain = lowered(replace(options, ram=None))
+        plain = lowered(fastest)
     except (BudgetError, UsageError):  # pools are too small for it, or it has not the buffers that are to be in them
         return best
     if plain.uncompiled.ram_bytes <= best.uncompiled.ram_bytes:

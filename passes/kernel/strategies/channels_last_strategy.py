@@ -134,6 +134,22 @@ def _accumulation(op: AccumulatingOp) -> dict[str, object]:
     return {name: op.properties.get(name) for name in names}
 
 
+def _cycles(
+    op: AccumulatingOp, schedule: SumsSchedule, core: Core, positions: int, outputs: int, rows: int, strip: int
+) -> float:
+    """Those of `positions` x `outputs` sums along `rows` strips of `strip` elements."""
+    floats = not op.sums_integers
+    return sums_cost.scheduled_cycles(core.scalars, schedule, positions, outputs, rows, strip, floats=floats)
+
+
+def _depthwise_cycles(
+    op: ConvOp | ChannelsLastDepthwiseConvOp, schedule: SumsSchedule, core: Core, positions: int, channels: int
+) -> float:
+    """Those of neighbouring `positions` of as many windows as there are channels."""
+    taps, floats = math.prod(op.kernel()), not op.sums_integers
+    return sums_cost.depthwise_cycles(core.scalars, schedule, positions, channels, taps, floats=floats)
+
+
 def _strips(op: ConvOp) -> bool:
     return op.ints("dilations")[-1] == 1 and op.groups == 1
 
@@ -193,15 +209,12 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
         return replace(schedule, columns=fitting)
 
     def cost(self, op: ConvOp, schedule: SumsSchedule, core: Core) -> float:
-        floats, last = not op.sums_integers, op.windows()[-1].positions
+        last = op.windows()[-1].positions
         images, channels, *outer, _ = shape_of(op.result)
         repeats = images * math.prod(outer)
         if op.is_depthwise:
-            taps = math.prod(op.kernel())
-            return repeats * sums_cost.depthwise_cycles(core.scalars, schedule, last, channels, taps, floats=floats)
-        return (
-            repeats * op.groups * sums_cost.scheduled_cycles(core.scalars, schedule, last, *_sizes(op), floats=floats)
-        )
+            return repeats * _depthwise_cycles(op, schedule, core, last, channels)
+        return repeats * op.groups * _cycles(op, schedule, core, last, *_sizes(op))
 
     def lower(self, op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked | None:
         return _depthwise(op, layouts, schedule) if op.is_depthwise else _conv(op, layouts, schedule)
@@ -285,8 +298,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
 
     def cost(self, op: MatMulOp, schedule: SumsSchedule, core: Core) -> float:
         batch, rows, columns, depth = op.sizes()
-        each = sums_cost.scheduled_cycles(core.scalars, schedule, rows, columns, 1, depth, floats=not op.sums_integers)
-        return math.prod(batch) * each
+        return math.prod(batch) * _cycles(op, schedule, core, rows, columns, 1, depth)
 
     def lower(self, op: MatMulOp, layouts: Layouts, schedule: SumsSchedule) -> SSAValue | None:
         *_, columns, depth = op.sizes()
@@ -343,6 +355,11 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     def rows_at_once(self, op: ChannelsLastConvOp, axis: int) -> int:
         return _neighbours(op, axis) if op.patch is None else 1
 
+    def cost(self, op: ChannelsLastConvOp, schedule: SumsSchedule, core: Core) -> float:
+        *repeats, positions, outputs = shape_of(op.result)
+        each = _cycles(op, schedule, core, positions, outputs // op.groups, *op.rows)
+        return math.prod(repeats) * op.groups * each
+
     def nest(self, nest: Nest[ChannelsLastConvOp, SumsSchedule]) -> None:
         kind = ConvSums if nest.op.patch is None else PatchSums
         kind.of(nest).emit()
@@ -359,11 +376,19 @@ class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
     def rows_at_once(self, op: ChannelsLastDepthwiseConvOp, axis: int) -> int:
         return _neighbours(op, axis)
 
+    def cost(self, op: ChannelsLastDepthwiseConvOp, schedule: SumsSchedule, core: Core) -> float:
+        *repeats, positions, channels = shape_of(op.result)
+        return math.prod(repeats) * _depthwise_cycles(op, schedule, core, positions, channels)
+
 
 class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):
     """`graph.interleaved_matmul`."""
 
     NEST = MatMulSums
+
+    def cost(self, op: InterleavedMatMulOp, schedule: SumsSchedule, core: Core) -> float:
+        *rows, outputs = shape_of(op.result)
+        return _cycles(op, schedule, core, math.prod(rows), outputs, *op.rows)
 
 
 STRATEGIES: Strategies = {

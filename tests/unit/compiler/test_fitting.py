@@ -19,10 +19,11 @@ from aotc.compiler.fitting.choice import FAST, SHARED, SMALL, Form, Program, byt
 from aotc.compiler.fitting.instructions import instructions_of_calls
 from aotc.compiler.fitting.ram import within_ram
 from aotc.compiler.lowering import new_context
+from aotc.dialects.aot.contract import plan_of
 from aotc.emit.artifacts import Emission
 from aotc.errors import BudgetError
-from aotc.model.metadata import ModelInfo, RamGoal, from_json
-from aotc.pipeline.options import CompileOptions
+from aotc.model.metadata import ModelInfo, PlanInfo, RamGoal, from_json
+from aotc.pipeline.options import ANY_RAM, CompileOptions
 
 # --- the choice ------------------------------------------------------------------------------------------------------
 
@@ -103,6 +104,10 @@ def test_drawn_choices_fit_and_are_near_the_best() -> None:
 # --- budgets of RAM ---------------------------------------------------------------------------------------------------
 
 
+def planned(options: CompileOptions) -> PlanInfo:
+    return plan_of(lower(layers(), replace(options, stop_after="plan")).module)
+
+
 def test_layers_are_chosen_again_for_less() -> None:
     """Offsets take 30 bytes more than was estimated, and never less than 150 in all."""
     node = helper.make_node("Relu", ["x"], ["y"])
@@ -113,15 +118,15 @@ def test_layers_are_chosen_again_for_less() -> None:
     def lowered(options: CompileOptions) -> Emission:
         asked.append((options.ram, options.chosen_ram))
         emission = Emission(lower(model, replace(options, ram=None)))
-        chosen = options.most_ram if options.ram is not None else 300
+        chosen = min(options.most_ram, 300)
         taken = chosen + 30 if 160 < chosen < 300 else min(max(chosen - 10, 150), 300)
         emission.uncompiled = replace(emission.uncompiled, workspace_bytes=taken - emission.uncompiled.io_bytes)
         return emission
 
     options = CompileOptions.of(target="cortex-m4f", ram=200)
-    assert within_ram(options, lowered).info.ram_goal is None
+    assert within_ram(options, lowered, planned).info.ram_goal is None
     assert asked == [(200, None), (200, 170)]
-    found = within_ram(replace(options, ram=149), lowered).info
+    found = within_ram(replace(options, ram=149), lowered, planned).info
     assert found.ram_goal == RamGoal(149, 290, 1.0) and found.ram_bytes == 150
 
 
@@ -137,12 +142,25 @@ def test_other_programs_may_be_the_least(ram: int | str, plain: int, least: int)
 
     def lowered(options: CompileOptions) -> Emission:
         emission = Emission(lower(model, replace(options, ram=None)))
-        taken = {None: plain, "min": least}.get(options.ram, 150)
+        taken = plain if options.chosen_ram == ANY_RAM else least if options.ram == "min" else 150
         emission.uncompiled = replace(emission.uncompiled, workspace_bytes=taken - emission.uncompiled.io_bytes)
         return emission
 
-    found = within_ram(CompileOptions.of(target="cortex-m4f", ram=ram), lowered).info
+    found = within_ram(CompileOptions.of(target="cortex-m4f", ram=ram), lowered, planned).info
     assert found.ram_bytes == min(plain, least) and found.ram_goal is None
+
+
+@pytest.mark.parametrize("more", [-16, 0, 16])
+def test_without_a_budget_rows_need_less(more: int) -> None:
+    """Where offsets of the fastest program need no more than those of layers that roll, it is taken."""
+    options = CompileOptions.of(target="cortex-m4f")
+
+    def needed(options: CompileOptions) -> PlanInfo:
+        assert options.chosen_ram == ANY_RAM
+        return replace(planned(options), peak_bytes=planned(CompileOptions.of(target="cortex-m4f")).peak_bytes + more)
+
+    found = within_ram(options, lambda options: Emission(lower(layers(), options)), needed)
+    assert bool(found.uncompiled.plan.rolls) == (more > 0)
 
 
 # --- the estimate ----------------------------------------------------------------------------------------------------
@@ -289,18 +307,21 @@ def test_a_budget_chooses_forms_kernel_by_kernel(tmp_path: Path) -> None:
     assert fast.flash_goal is None and not any(each.form for each in fast.kernels)
     same, also = compiled(tmp_path / "same", flash=flash_of(fast))
     assert same == fast and also == text, "what fits stays as it is"
+    assert fast.plan.rolls
+    whole, _ = compiled(tmp_path / "whole", ram=ANY_RAM)
     with pytest.raises(BudgetError, match="flash-exceeded") as caught:
         compiled(tmp_path / "none", flash=4096)
     message = str(caught.value)
     assert "the least that was found" in message and "the largest weights are" in message
     least = int(message.partition("needs ")[2].partition(" bytes")[0].replace(",", ""))
-    assert f"{flash_of(fast):,} bytes" in message and least < flash_of(fast)
-    allowed = (least + flash_of(fast)) // 2
+    assert f"{flash_of(whole):,} bytes" in message and least < flash_of(whole)
+    allowed = (least + flash_of(whole)) // 2
     info, mixed = compiled(tmp_path / "mixed", flash=allowed)
     assert flash_of(info) <= allowed and mixed != text
     goal = info.flash_goal
     assert goal is not None
-    assert (goal.allowed, goal.fast_bytes, goal.least_bytes) == (allowed, flash_of(fast), least)
+    assert (goal.allowed, goal.fast_bytes, goal.least_bytes) == (allowed, flash_of(whole), least)
+    assert not info.plan.rolls, "kernels that roll have little code in common"
     assert 1 <= goal.instructions < goal.least_instructions
     assert {each.form for each in info.kernels} & {"small", "shared"}
     assert info.origin is not None and f"--flash {allowed}" in info.origin.options
@@ -326,5 +347,5 @@ def test_other_programs_are_only_checked(tmp_path: Path, options: dict[str, str]
 
 
 def test_fast_kernels_are_shared_at_o1(tmp_path: Path) -> None:
-    kernels = {level: len(compiled(tmp_path / level, optimize=level)[0].kernels) for level in "12s"}
+    kernels = {level: len(compiled(tmp_path / level, optimize=level, ram=ANY_RAM)[0].kernels) for level in "12s"}
     assert kernels["s"] <= kernels["1"] < kernels["2"]

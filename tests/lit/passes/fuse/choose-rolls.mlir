@@ -1,5 +1,7 @@
 // RUN: aotc-opt %s --split-input-file -p 'choose-rolls' | filecheck %s
-// RUN: aotc-opt %s --split-input-file -p 'choose-rolls{ram=4096}' | filecheck %s --check-prefix FITS
+// RUN: aotc-opt %s --split-input-file -p 'choose-rolls{ram=8192}' | filecheck %s --check-prefix FITS
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},choose-rolls{slower=10}' | filecheck %s --check-prefix HARDLY
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},choose-rolls{slower=9000}' | filecheck %s --check-prefix SLOWER
 
 // Two pictures of 320 bytes would be there at the same time, or a ring; where both fit, nothing rolls.
 
@@ -59,4 +61,20 @@ func.func @alone(%x: tensor<1x1x10x8x4xi8>) -> tensor<1x4xi8> attributes {aot.en
 func.func @number(%x: tensor<f32>) -> tensor<f32> attributes {aot.entry} {
   %0 = graph.neg %x : (tensor<f32>) -> tensor<f32>
   func.return %0 : tensor<f32>
+}
+
+// -----
+
+// A picture of 2560 bytes is worth a ring of three rows where that may take ten times as long, not a
+// hundredth; one of 320, as above, never is.
+
+// HARDLY-NOT:    roll =
+// SLOWER-NOT:    roll =
+// SLOWER-LABEL:  func.func @worthwhile
+// SLOWER-COUNT-2: attributes {roll = 0 : i64}
+// SLOWER-NOT:    roll =
+func.func @worthwhile(%x: tensor<1x1x10x8x32xi8>) -> tensor<1x1x8x8x32xi8> attributes {aot.entry} {
+  %0 = graph.neg %x : (tensor<1x1x10x8x32xi8>) -> tensor<1x1x10x8x32xi8>
+  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>} : (tensor<1x1x10x8x32xi8>) -> tensor<1x1x8x8x32xi8>
+  func.return %1 : tensor<1x1x8x8x32xi8>
 }

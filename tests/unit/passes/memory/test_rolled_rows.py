@@ -16,11 +16,13 @@ from quick_c import quick_flags, write_c
 
 import aotc
 from aotc.compiler.driver import in_process, lower
+from aotc.compiler.fitting.instructions import instructions_of_calls
+from aotc.dialects.aot.contract import plan_of
 from aotc.errors import BudgetError
 from aotc.executor import compiled_in_process, load
 from aotc.measuring.routes import build_shared
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import ANY_RAM, CompileOptions
 
 
 def compiled(model: ModelProto, ram: int | str | None) -> Compilation:
@@ -44,7 +46,7 @@ def test_numbers_are_those_without_a_budget(seed: int, quantized: bool, tmp_path
     model = drawn(seed, quantized=quantized)
     shape = [each.dim_value for each in model.graph.input[0].type.tensor_type.shape.dim]
     feed = {"x": np.random.default_rng(seed).standard_normal(shape).astype(np.float32) * 2}
-    plain, rolled = compiled(model, None), compiled(model, "min")
+    plain, rolled = compiled(model, ANY_RAM), compiled(model, "min")
     assert rolled.info().workspace_bytes <= plain.info().workspace_bytes
     check(plain, rolled, feed, tmp_path)
 
@@ -60,13 +62,33 @@ def pictures() -> ModelProto:
 def test_budget_is_met_at_the_least_cost(tmp_path: Path) -> None:
     """Layers that fit stay as they are, others roll; of a budget that is less than the least the message says so."""
     model = pictures()
-    plain, least = compiled(model, None).info(), compiled(model, "min").info()
+    plain, least = compiled(model, ANY_RAM).info(), compiled(model, "min").info()
     assert least.workspace_bytes <= 8 * 12 * (3 + 1) + 3 * 12 * 24 + 64 < plain.workspace_bytes
     assert compiled(model, plain.ram_bytes + 64).info().plan == plain.plan
     assert compiled(model, least.ram_bytes).info().plan == least.plan
     found = f"{least.ram_bytes:,} bytes of RAM, the least that was found: .* 1\\.[0-9]+ times .* {plain.ram_bytes:,}"
     with pytest.raises(BudgetError, match=found):
         aotc.compile_to(model, tmp_path, target=SCALAR, ram=least.ram_bytes - 1, name="m")
+
+
+def test_least_ram_that_takes_hardly_any_time(tmp_path: Path) -> None:
+    """Without a budget layers roll where that costs a hundredth at most, by the estimate, and never at -Os."""
+    g = Network(0, quantized=True)
+    g.shapes["x"] = (3, 24, 12)
+    model = g.giving(g.same(g.same(g.same(g.real("x"), 32, 3), 32, 3), 8, 3))
+    chosen = [lower(model, CompileOptions.of(target="cortex-m4f", ram=ram)) for ram in (ANY_RAM, None, "min")]
+    plain, free, least = (each.info() for each in chosen)
+    assert least.ram_bytes < free.ram_bytes < plain.ram_bytes - 256 and free.plan.rolls and not plain.plan.rolls
+    counts = [sum(instructions_of_calls(each.module, "cortex-m4f").values()) for each in chosen]
+    assert counts[1] < 1.01 * counts[0] < counts[2]
+    small = lower(model, CompileOptions.of(target=SCALAR, optimize="s", stop_after="plan"))
+    assert not plan_of(small.module).rolls
+    check(
+        compiled(model, ANY_RAM),
+        compiled(model, None),
+        {"x": np.random.default_rng(0).standard_normal((1, 3, 24, 12)).astype(np.float32)},
+        tmp_path,
+    )
 
 
 def test_few_layers_say_what_many_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +123,7 @@ def test_reductions_take_rows_as_they_come(quantized: bool, absent: Sequence[str
     x = g.same(g.same(g.real("x"), 8, 3), 16, 1)
     drawn = {kind: how for kind, how in REDUCTIONS.items() if kind not in absent}
     model = g.giving(*(g.real(g.node(kind, x, shape=shape, **how)) for kind, (how, shape) in drawn.items()))
-    plain, rolled = compiled(model, None), compiled(model, "min")
+    plain, rolled = compiled(model, ANY_RAM), compiled(model, "min")
     whole = 16 * 24 * 7 * (1 if quantized else 4)
     assert rolled.info().workspace_bytes < whole < plain.info().workspace_bytes
     check(plain, rolled, {"x": g.r.standard_normal((1, 3, 24, 7)).astype(np.float32) * 2}, tmp_path)
@@ -115,6 +137,6 @@ def test_a_mean_that_rows_are_multiplied_with_ends_a_kernel(tmp_path: Path) -> N
     gates = g.node("Sigmoid", g.same(g.node("GlobalAveragePool", x, shape=(4, 1, 1)), 4, 1))
     y = g.node("Mul", x, gates)
     model = g.giving(g.node("GlobalMaxPool", g.same(g.same(y, 16, 3), 8, 1), shape=(8, 1, 1)))
-    plain, rolled = compiled(model, None), compiled(model, "min")
+    plain, rolled = compiled(model, ANY_RAM), compiled(model, "min")
     assert rolled.info().workspace_bytes < 4 * 20 * 6 * 4 + 3200 < plain.info().workspace_bytes
     check(plain, rolled, {"x": g.r.standard_normal((1, 3, 20, 6)).astype(np.float32)}, tmp_path)

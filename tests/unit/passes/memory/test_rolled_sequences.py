@@ -15,7 +15,7 @@ from aotc.compiler.driver import in_process, lower
 from aotc.executor import compiled_in_process, load
 from aotc.measuring.routes import build_shared
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import ANY_RAM, CompileOptions
 
 
 class Sequence:
@@ -96,7 +96,7 @@ def network(length: int, channels: int, *, quantized: bool, high: bool) -> Model
     return g.model(g.real(x), (3, length))
 
 
-def compiled(model: ModelProto, target: str, ram: str | None) -> Compilation:
+def compiled(model: ModelProto, target: str, ram: int | str) -> Compilation:
     return lower(model, in_process(CompileOptions.of(target=target, ram=ram, weights="embedded")))
 
 
@@ -108,7 +108,7 @@ def test_positions_are_computed_some_at_a_time(
 ) -> None:
     """Whatever the channels, rows that no word ends with among them, there are far fewer positions than in all."""
     model = network(length, channels, quantized=quantized, high=high)
-    plain, rolled = compiled(model, SCALAR, None), compiled(model, SCALAR, "min")
+    plain, rolled = compiled(model, SCALAR, ANY_RAM), compiled(model, SCALAR, "min")
     assert 2 * rolled.info().workspace_bytes < plain.info().workspace_bytes
     feed = {"x": np.random.default_rng(1).standard_normal((1, 3, *([1] if high else []), length)).astype(np.float32)}
     expected = compiled_in_process(plain)(feed)

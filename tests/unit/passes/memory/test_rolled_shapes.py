@@ -18,7 +18,7 @@ from aotc.compiler.driver import in_process, lower
 from aotc.executor import compiled_in_process, load
 from aotc.measuring.routes import build_shared
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import ANY_RAM, CompileOptions
 
 
 class Picture(Layers):
@@ -60,7 +60,7 @@ def cropped(*, quantized: bool) -> ModelProto:
     return g.model((1, 3, 24, 12), {g.same(wide, 2, 4): (1, 2, 61, 12)})
 
 
-def compiled(model: ModelProto, ram: str | None) -> Compilation:
+def compiled(model: ModelProto, ram: int | str) -> Compilation:
     options = CompileOptions.of(target=SCALAR, ram=ram)
     return lower(model, replace(in_process(options), weights="embedded"))
 
@@ -73,7 +73,7 @@ def test_numbers_are_those_without_a_budget(
 ) -> None:
     model = network(quantized=quantized)
     feed = {"x": np.random.default_rng(1).standard_normal((1, 3, 24, 12)).astype(np.float32) * 2}
-    plain, rolled = compiled(model, None), compiled(model, "min")
+    plain, rolled = compiled(model, ANY_RAM), compiled(model, "min")
     assert rolled.info().workspace_bytes <= share * plain.info().workspace_bytes
     expected = compiled_in_process(plain)(feed)
     run = load(build_shared(write_c(rolled, tmp_path), quick_flags())) if in_c else compiled_in_process(rolled)
