@@ -55,6 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("run", commands.run_command, _run, "run a model on recorded or random inputs")
     add("verify", _verify_command, _verify, "compare a model's outputs with those of onnxruntime")
     add("plan", _plan_command, _plan, "print the memory plan, or prove it")
+    add("link-plan", _link_command, _link, "write the memory of models that never run at the same time")
     add("check", commands.check_command, _check, "list everything that stands in the way of compiling")
     add("inspect", commands.inspect_command, _inspect, "show a model, or anything that was written of one")
     add("bench", commands.bench_command, _bench, "time a model")
@@ -77,6 +78,12 @@ def _plan_command(arguments: argparse.Namespace) -> int:
     from aotc.cli.planning import plan_command
 
     return plan_command(arguments)
+
+
+def _link_command(arguments: argparse.Namespace) -> int:
+    from aotc.cli.linking import link_command
+
+    return link_command(arguments)
 
 
 def _verify_command(arguments: argparse.Namespace) -> int:
@@ -160,6 +167,12 @@ def _plan(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("-o", "--output", metavar="OUT.csv", help="of FILE.csv: write it with offsets there")
     shared.add_compile_options(sub)
     shared.add_options(sub, "ram", title="budgets", about="In bytes, or 16K, 1M.")
+
+
+def _link(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("plans", metavar="NAME.json", nargs="+", help="of compiled models, their headers beside it")
+    sub.add_argument("--name", metavar="NAME", default="shared", help="of the macros (default: shared)")
+    sub.add_argument("-o", "--output", metavar="FILE.h", help="write the header there")
 
 
 def _check(sub: argparse.ArgumentParser) -> None:

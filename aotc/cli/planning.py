@@ -33,7 +33,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
         return _check(arguments, path)
     if arguments.pareto:
         return _pareto(arguments)
-    info = _read(path) if path.suffix == ".json" else _compiled(arguments)[1]
+    info = read_metadata(path) if path.suffix == ".json" else _compiled(arguments)[1]
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     folded = {"folded_channels": [asdict(each) for each in info.folded_channels]}
@@ -45,7 +45,7 @@ def _check(arguments: argparse.Namespace, path: Path) -> int:
     from aotc.compiler.checking.c_calls import checked_plan, source_of
 
     if path.suffix == ".json":
-        info = _read(path)
+        info = read_metadata(path)
         files = [path.with_name(f"{info.name}{end}.c") for end in ("", "_operators")]
         source = "".join(file.read_text(encoding="utf-8") for file in files if file.exists()) or None
     else:
@@ -88,7 +88,8 @@ def _pareto(arguments: argparse.Namespace) -> int:
     return answer(arguments, {"points": [asdict(each) for each in points]}, lines)
 
 
-def _read(path: Path) -> ModelInfo:
+def read_metadata(path: Path) -> ModelInfo:
+    """The NAME.json of a compiled model. Raises UsageError where it is none."""
     try:
         return from_json(path.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -16,6 +16,7 @@ from onnx import ModelProto
 from rig import BoardError, build, run
 
 import aotc
+from aotc.cli.main import run as command
 
 KINDS = ("c", "object")
 PLACES = [
@@ -257,3 +258,40 @@ def test_pools_of_the_model_and_of_its_caller(tmp_path: Path) -> None:
     program = build(board, tmp_path, model=files, program=[main])
     run(program, timeout=60)
     assert program.sizes["model"].zero == 16000 and program.sizes["model"].data == 0, "sections take no flash"
+
+
+TAKE_TURNS = """#include "shared.h"
+#include <string.h>
+static const int8_t sounds[] = {%s}, words[] = {%s}, angle[] = {%s}, sine[] = {%s};
+static uint8_t dtcm[AOTC_SHARED_POOL_DTCM_SIZE + 8] __attribute__((aligned(AOTC_SHARED_POOL_DTCM_ALIGNMENT)));
+static uint8_t sram[AOTC_SHARED_POOL_SRAM_SIZE + 8] __attribute__((aligned(AOTC_SHARED_POOL_SRAM_ALIGNMENT)));
+
+int main(void)
+{
+    int8_t y[sizeof words], z[sizeof sine];
+    memset(dtcm, 0xa5, sizeof dtcm);
+    memset(sram, 0xa5, sizeof sram);
+    for (int turn = 0; turn < 2; ++turn) {
+        if (aotc_kws_run(sounds, y, dtcm, sram) != 0 || aotc_sine_run(angle, z, dtcm, sram) != 0) return 3;
+        if (memcmp(y, words, sizeof y) != 0 || memcmp(z, sine, sizeof z) != 0) return 4;
+    }
+    for (int i = 1; i <= 8; ++i) if (dtcm[sizeof dtcm - i] != 0xa5 || sram[sizeof sram - i] != 0xa5) return 5;
+    return 0;
+}
+"""
+
+
+def test_models_that_take_turns_share_pools(tmp_path: Path) -> None:
+    """In the memory that `aotc link-plan` says is enough."""
+    values: list[str] = []
+    for name, model in {"kws": "kws_int8", "sine": "hello_world_int8"}.items():
+        options: dict[str, Any] = {"target": BOARDS["m4f"].target, "pools": POOLS, "workspace": "caller"}
+        aotc.compile_to(DATA / model / "model.onnx", tmp_path, name=name, **options)
+        arrays = [np.load(DATA / model / f"{end}.npz") for end in ("inputs", "outputs")]
+        values += [", ".join(map(str, archive[archive.files[0]].ravel())) for archive in arrays]
+    plans = [str(tmp_path / f"{name}.json") for name in ("kws", "sine")]
+    assert command(["link-plan", *plans, "-o", str(tmp_path / "shared.h")]) == 0
+    main = tmp_path / "main.c"
+    main.write_text(TAKE_TURNS % tuple(values))
+    model = [tmp_path / "kws.c", tmp_path / "sine.c"]
+    run(build(BOARDS["m4f"], tmp_path, model=model, program=[main]), timeout=60)

@@ -65,7 +65,7 @@ def test_json_of_every_command(tmp_path: Path, capsys: Capture) -> None:
     assert said["cache"] == {"directory": None, "models": 0, "bytes": 0}
     help_of = aotc(capsys, "--help").stdout.partition("COMMAND\n")[2].partition("options:")[0]
     commands = [line.split()[0] for line in help_of.splitlines() if line.startswith("    ") and line[4] != " "]
-    long = ("compile", "plan", "bench", "tune", "quantize", "evaluate")
+    long = ("compile", "plan", "link-plan", "bench", "tune", "quantize", "evaluate")
     assert {*shown, *long} == {*commands}
     assert all("--json" in aotc(capsys, command, "--help").stdout for command in long)
 
