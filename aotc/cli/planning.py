@@ -14,6 +14,7 @@ from aotc.cli.commands import answer, print_json, progress
 from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError, show
 from aotc.model.metadata import ModelInfo, from_json
 from aotc.model.plan_table import plan_lines
+from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
 def plan_command(arguments: argparse.Namespace) -> int:
     """`aotc plan`."""
     path = Path(arguments.model)
+    _require_suitable(arguments, path)
     if path.suffix == ".csv":
         from aotc.cli.instances import solve_command
 
         return solve_command(arguments)
-    for option in ("capacity", "output"):
-        if getattr(arguments, option) is not None:
-            raise UsageError("option-conflict", f"--{option} with {path.name}", "it is of buffers in a FILE.csv")
     if arguments.check:
         return _check(arguments, path)
     if arguments.pareto:
@@ -39,6 +38,28 @@ def plan_command(arguments: argparse.Namespace) -> int:
     folded = {"folded_channels": [asdict(each) for each in info.folded_channels]}
     lines = plan_lines(info.plan, sizes, width, info.folded_channels)
     return answer(arguments, asdict(info.plan) | sizes | folded, lines)
+
+
+def _require_suitable(arguments: argparse.Namespace, path: Path) -> None:
+    """Refuse options that say nothing of such a file, and two answers at once."""
+    others = {
+        ".csv": (("check", "pareto"), "it is of a model, and these are buffers"),
+        ".json": (("capacity", "output", "pareto"), "the model is compiled already"),
+    }
+    names, why = others.get(path.suffix, (("capacity", "output"), "it is of buffers in a FILE.csv"))
+    for name in names:
+        if getattr(arguments, name) not in (None, False):
+            raise UsageError("option-conflict", f"--{name} with {path.name}", why)
+    if path.suffix in others and options_from(arguments) != CompileOptions():
+        why = "they are of a model that is to be compiled"
+        raise UsageError("option-conflict", f"options of `compile` with {path.name}", why, "leave them out")
+    if arguments.check and arguments.pareto:
+        raise UsageError(
+            "option-conflict", "--check with --pareto", "each has an answer of its own", "leave out either"
+        )
+    if arguments.pareto and arguments.executor == "vm":
+        why = "what the machine needs is not measured"
+        raise UsageError("option-conflict", "--pareto with --executor vm", why, "leave out either")
 
 
 def _check(arguments: argparse.Namespace, path: Path) -> int:

@@ -47,6 +47,25 @@ def test_offsets_are_found(tmp_path: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        ["a.csv", "--check"],
+        ["a.csv", "--pareto"],
+        ["a.csv", "--target", "cortex-m4", "--ram", "1K"],
+        ["a.json", "--pareto"],
+        ["a.json", "--ram", "1K", "--check"],
+        ["a.json", "--capacity", "1"],
+        [MODEL, "--check", "--pareto"],
+        [MODEL, "--pareto", "--executor", "vm"],
+    ],
+)
+def test_options_that_say_nothing_of_a_file_are_refused(given: list[str], tmp_path: Path, capsys: Capture) -> None:
+    for name in ("a.csv", "a.json"):
+        (tmp_path / name).write_text(INSTANCE)
+    fails(capsys, 2, "plan", tmp_path / given[0], *given[1:], says="[option-conflict]")
+
+
+@pytest.mark.parametrize(
     ("text", "line", "why"),
     [
         ("", 1, "one column id"),
