@@ -101,22 +101,27 @@ def within_budgets(
     model: bytes, feed: Mapping[str, Array], rng: np.random.Generator, **options: Any
 ) -> dict[str, Array]:
     """The outputs of the program without a budget for RAM, on a processor without vectors. Raises Wrong where the one
-    of the least RAM, or one between, gives other bits, takes more than is allowed, or has a plan that is not safe."""
+    of the least RAM, or one between or in two memories, gives other bits, takes more than is allowed, or has a plan
+    that is not safe."""
     sizes: list[int] = []
     expected: dict[str, Array] = {}
     for budget in (None, "min", "between"):
         ram = int(rng.integers(min(sizes), max(sizes) + 1)) if budget == "between" else budget
-        made = emission(model, in_process(CompileOptions.of(target=SCALAR, ram=ram, **options)))
+        given, said = dict[str, Any](ram=ram), f"--ram {ram}"
+        if budget == "between" and rng.integers(2):
+            given = {"pools": {"fast": max(min(sizes) // 2, 1), "slow": max(sizes[0], 1)}}  # it has room for all
+            said = f"pools {given['pools']}"
+        made = emission(model, in_process(CompileOptions.of(target=SCALAR, **given, **options)))
         if faults := faults_of(made.uncompiled):
-            raise Wrong(f"--ram {ram}: {'; '.join(faults)}")
+            raise Wrong(f"{said}: {'; '.join(faults)}")
         sizes.append(made.uncompiled.ram_bytes)
-        if sizes[-1] > (ram if isinstance(ram, int) else sizes[0]):
-            raise Wrong(f"--ram {ram} takes {sizes[-1]} bytes, and {sizes[0]} without a budget")
+        if "ram" in given and sizes[-1] > (ram if isinstance(ram, int) else sizes[0]):
+            raise Wrong(f"{said} takes {sizes[-1]} bytes, and {sizes[0]} without a budget")
         found = compiled_in_process(made.compilation)(dict(feed))
         expected = expected or found
         for name, array in found.items():
             if array.tobytes() != expected[name].tobytes():
-                raise Wrong(f"{name} with --ram {ram} is {array}, without a budget {expected[name]}")
+                raise Wrong(f"{name} with {said} is {array}, without a budget {expected[name]}")
     return expected
 
 
