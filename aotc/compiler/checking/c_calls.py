@@ -9,7 +9,7 @@ as large and as aligned as the plan takes it to be.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,6 +25,8 @@ _SIZES = {"void": 1, "bool": 1, "char": 1, "float": 4, "double": 8}
 """Bytes of C types whose names have no number of bits."""
 _CAST = re.compile(r"\(\s*(?:const\s+)?\w+\s*\*\s*\)")
 _LOCAL = re.compile(r"(?:const\s+)?(\w+)\s*\*\s*(?:const\s+|restrict\s+)*(\w+)\s*=\s*([^;]+);")
+_HANDED = re.compile(r"\barguments\[(\d+)\] = [^;]*?(\w+);")
+_TAKEN = re.compile(r"\bvoid \*\*(\w+) = \(void \*\*\)arguments;")
 _PARAMETER = re.compile(r"(const\s+)?(\w+)\s*\*\s*(restrict\s+)?(\w+)")
 
 
@@ -60,7 +62,7 @@ def calls_of(source: str, info: ModelInfo) -> tuple[list[_Call], list[str]]:
         found[symbol] = [each and _Parameter(bool(each[1]), bool(each[3])) for each in parameters]
     calls, pointers = list[_Call](), list[str]()
     call = re.compile(rf"\b({'|'.join(sorted(kernels, key=len, reverse=True)) or 'a^'})\(")
-    for name, head, body in _functions(text):
+    for name, head, body in _as_entries(_functions(text)):
         if name in kernels:
             continue
         places = {match[4]: (match[2], "") for match in _PARAMETER.finditer(head)}
@@ -75,6 +77,19 @@ def calls_of(source: str, info: ModelInfo) -> tuple[list[_Call], list[str]]:
             calls.append((match[1], [(each, pointer) for each, pointer in both if each is not None]))
             pointers = [each[4] for each in _PARAMETER.finditer(head)]
     return calls, pointers
+
+
+def _as_entries(functions: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Functions that several threads call have their pointers from a table: they are given those that the entry, which
+    follows, writes there."""
+    found = list(functions)
+    for (name, head, body), (_, entry, caller) in zip(found, [*found[1:], ("", "", "")], strict=True):
+        table = _TAKEN.search(body)
+        if table is not None:
+            head = entry
+            for match in _HANDED.finditer(caller):
+                body = body.replace(f"{table[1]}[{match[1]}]", match[2])
+        yield name, head, body
 
 
 def _functions(text: str) -> Iterator[tuple[str, str, str]]:

@@ -56,6 +56,16 @@ def test_what_is_compiled_is_safe(options: dict[str, Any]) -> None:
     assert faults == [] and calls == sum(task.kind == "call" for task in info.plan.tasks) > 0
 
 
+def test_threads_are_handed_what_the_entry_is_given() -> None:
+    """By a table."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        m (float[256, 256] x) => (float[256, 256] y) { a = MatMul(x, x) b = MatMul(a, x) y = Softmax(b) }"""
+    info, source = compiled(parser.parse_model(text).SerializeToString(), threads=2, workspace="caller")
+    assert "arguments[2] = " in source and checked_plan(info, source) == (len(info.plan.tasks), [])
+    moved = re.sub(r"(arguments\[\d\]) = workspace;", r"\1 = y;", source)
+    assert moved != source and checked_plan(info, moved)[1] != []
+
+
 def test_outputs_are_known_by_their_places() -> None:
     """C has other names for some of them."""
     text = """<ir_version: 8, opset_import: ["" : 17]>
