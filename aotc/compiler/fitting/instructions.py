@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -62,6 +63,8 @@ _COMPARISONS: Final[Sequence[Callable[[float, float], bool]]] = (
 _DIVISIONS: Final = tuple(
     getattr(arith, f"{name}Op") for name in ("DivSI", "DivUI", "RemSI", "RemUI", "FloorDivSI", "CeilDivSI", "Divf")
 )
+_ONE: Final = (math_dialect.AbsFOp, math_dialect.FmaOp)
+"""Functions that are an instruction where there is a unit for floats."""
 _FREE: Final = (arith.ConstantOp, arith.IndexCastOp, scf.YieldOp, func.ReturnOp, aot.BufferOp)
 _FLOATS: Final = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 
@@ -198,10 +201,11 @@ class _Count:
         if isinstance(op, _FREE):
             return 0.0
         kinds = [value.type for value in (*op.results, *op.operands)]
-        if op.dialect_name() == "math":
+        is_one = isinstance(op, _ONE)
+        if op.dialect_name() == "math" and not is_one:
             return _FUNCTION
         floats = [kind for kind in kinds if isinstance(kind, _FLOATS)]
-        if op.dialect_name() == "arith" and floats:
+        if (op.dialect_name() == "arith" or is_one) and floats:
             soft = not self._core.fpu or any(isinstance(kind, Float64Type) for kind in floats)
             return _FUNCTION if soft else _DIVISION if isinstance(op, _DIVISIONS) else 1.0
         if isinstance(op, _DIVISIONS):

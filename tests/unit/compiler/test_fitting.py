@@ -250,6 +250,7 @@ def test_carried_bounds_are_followed() -> None:
 
 FLOATS = "%f = arith.sitofp %0 : i32 to f32\n%g = arith.addf %f, %f : f32\n%1 = arith.fptosi %g : f32 to i32"
 """A sum in f32."""
+FUSED = FLOATS.replace("arith.addf %f, %f", "math.fma %f, %f, %f")
 
 
 def test_what_takes_longer_counts_more() -> None:
@@ -257,6 +258,11 @@ def test_what_takes_longer_counts_more() -> None:
     assert estimated(body="%1 = arith.divsi %0, %0 : i32")[0] > 1.5 * cheap
     assert estimated(body="%1 = math.ctpop %0 : i32")[0] > 3 * cheap
     assert estimated(body=FLOATS, target="cortex-m0")[0] > 3 * estimated(body=FLOATS)[0]
+    assert estimated(body=FLOATS, target="cortex-m0")[0] == estimated(body=FUSED, target="cortex-m0")[0]
+
+
+def test_a_fused_multiplication_is_one_instruction_of_a_unit_for_floats() -> None:
+    assert estimated(body=FUSED)[0] == estimated(body=FLOATS)[0]
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
