@@ -273,6 +273,8 @@ class SumsCosts:
     """The greatest share of the other way's instructions at which a patch is worth its memory."""
     quad: int
     """For four sums, and what becomes of them, in a vector."""
+    ring_place: float
+    """For the place of a row in a ring, which a tile of results is written to or computed of."""
     unrolled: int
     """Multiply-adds in one iteration of the innermost loop, at least."""
 

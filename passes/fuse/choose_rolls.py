@@ -71,10 +71,6 @@ _PER_STEP = 20
 """Instructions of a group at each step."""
 _PER_MOVE = 3
 """Instructions for each four bytes that are moved."""
-_PER_PLACE = 3.5
-"""Instructions for the place of a row in a ring, which a tile of results is written to or computed of. Cortex-M4F,
-instructions over those without rings, less moves, rows and steps: of two and one convolutions 3.7 a place, of two and
-three 4.8, of six 4.5, of ten layers, every other one depthwise, 3.3."""
 _WORTHWHILE = 256
 """Bytes of buffers that rows save at least without a budget. They take some stack: 30 to 100 bytes a model."""
 
@@ -90,14 +86,15 @@ class ChooseRollsPass(ModulePass):
     `ram`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        core = core_of(target_of(op))
         for entry in entries(op):
-            program = _Program(entry.body.block)
+            program = _Program(entry.body.block, core)
             end = entry.body.block.last_op
             assert end is not None
             whole = sum(map(_given, zip(entry.body.block.args, arguments_of(entry), strict=True)))
             whole += sum(map(bytes_of, end.operands))
             if self.slower:
-                program.allowance = self.slower / 1000 * _instructions(program.kernels, core_of(target_of(op)))
+                program.allowance = self.slower / 1000 * _instructions(program.kernels, core)
             for number, part in enumerate(program.cuts(self.ram - whole)):
                 if part.rolls:
                     for group in program.kernels[part.start : part.stop]:
@@ -107,7 +104,8 @@ class ChooseRollsPass(ModulePass):
 class _Program:
     """The kernels of a block, and when each value that they compute is needed."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, core: Core) -> None:
+        self._per_place = core.scalars.sums.ring_place
         group_lone_kernels(block)
         end = block.last_op
         assert end is not None
@@ -181,7 +179,9 @@ class _Program:
             size += sum(_aligned(type_bytes(each)) for stage in rolling.stages for each in stage.scratch)
             if stop == start + 1 and is_join(self.kernels[start]):
                 continue  # alone its operands are computed in their places
-            part = Part(start, stop, size + self._whole(start, stop), _cost(rolling, rings), rolls=True)
+            part = Part(
+                start, stop, size + self._whole(start, stop), _cost(rolling, rings, self._per_place), rolls=True
+            )
             yield size, [part, *self._trailing(part, rolling)]
 
     def _goes_on(self, part: Part) -> bool:
@@ -250,7 +250,7 @@ class _Program:
             yield replace(part, peak=part.peak - total, trail=trails[0])
 
 
-def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:
+def _cost(rolling: Rolling, rings: Sequence[Ring], per_place: float) -> float:
     words = sum(ring.moved * ring.length * byte_width(element_type_of(ring.value)) / 4 for ring in rings)
     steps, written = rolling.pace.steps * len(rolling.stages), {ring.value for ring in rings}
     places = 0.0
@@ -260,7 +260,7 @@ def _cost(rolling: Rolling, rings: Sequence[Ring]) -> float:
         if is_join(stage.op):
             words += sum(bytes_of(value) for value in stage.op.operands if value not in rolling.places) / 4
     rows = sum(stage.rows for stage in rolling.stages)
-    return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * rows + _PER_PLACE * places
+    return _PER_MOVE * words + _PER_STEP * steps + _PER_ROW * rows + per_place * places
 
 
 def _tiles(op: Operation) -> float:

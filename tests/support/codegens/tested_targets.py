@@ -66,6 +66,7 @@ _SUMS = SumsCosts(
     patch_share=64,
     most_patch_time=0.6,
     quad=20,
+    ring_place=3.5,
     unrolled=16,
 )
 _SCALARS = ScalarUnit(

@@ -1,5 +1,5 @@
-// RUN: aotc-opt %s --split-input-file -p 'choose-rolls' | filecheck %s
-// RUN: aotc-opt %s --split-input-file -p 'choose-rolls{ram=8192}' | filecheck %s --check-prefix FITS
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},choose-rolls' | filecheck %s
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},choose-rolls{ram=8192}' | filecheck %s --check-prefix FITS
 // RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},choose-rolls{slower=10}' | filecheck %s --check-prefix HARDLY
 // RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},choose-rolls{slower=9000}' | filecheck %s --check-prefix SLOWER
 

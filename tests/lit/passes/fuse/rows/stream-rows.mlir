@@ -1,7 +1,7 @@
 // RUN: aotc-opt %s --split-input-file -p 'stream-rows' | filecheck %s
-// RUN: aotc-opt %s --split-input-file -p 'stream-rows,choose-rolls{ram=65536}' | filecheck %s
-// RUN: aotc-opt %s --split-input-file -p 'stream-rows,choose-rolls{ram=65536}' | filecheck %s --check-prefix CHOSEN
-// RUN: aotc-opt %s --split-input-file -p 'stream-rows,choose-rolls' | filecheck %s --check-prefix LEAST
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},stream-rows,choose-rolls{ram=65536}' | filecheck %s
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},stream-rows,choose-rolls{ram=65536}' | filecheck %s --check-prefix CHOSEN
+// RUN: aotc-opt %s --split-input-file -p 'attach-target{target=test-m4f},stream-rows,choose-rolls' | filecheck %s --check-prefix LEAST
 
 // Rows that a window reads again are copied. The copies and what reads them roll, as the budget allows or not; what is
 // behind an anchor need not, and what depends on neither comes first.
