@@ -17,6 +17,7 @@ from aotc.cli.commands import answer
 from aotc.errors import BudgetError, UsageError
 from aotc.model.files import write_files
 from aotc.passes.memory.planner.placement import Buffer, Placement, place, search
+from aotc.pipeline.entries import parse_size
 
 _COLUMNS = ("id", "lower", "upper", "size")
 _STATES = 1 << 16
@@ -27,13 +28,16 @@ def solve_command(arguments: argparse.Namespace) -> int:
     """`aotc plan FILE.csv`. Raises UsageError, BudgetError."""
     path = Path(arguments.model)
     buffers = read_instance(path)
+    capacity = None
+    if arguments.capacity is not None:
+        capacity = parse_size(arguments.capacity, f"--capacity {arguments.capacity}")
     found = place(buffers, alignment=1)
-    if arguments.capacity is None:
+    if capacity is None:
         found = search(buffers, found)
-    elif found.peak > arguments.capacity:
-        found = search(buffers, found, _STATES, enough=arguments.capacity)
-    if arguments.capacity is not None and found.peak > arguments.capacity:
-        what = f"{path.name} needs {found.peak:,} bytes, --capacity allows {arguments.capacity:,}"
+    elif found.peak > capacity:
+        found = search(buffers, found, _STATES, enough=capacity)
+    if capacity is not None and found.peak > capacity:
+        what = f"{path.name} needs {found.peak:,} bytes, --capacity allows {capacity:,}"
         known = "no offsets need less" if found.optimal else f"none need less than {found.lower_bound:,}"
         raise BudgetError("ram-exceeded", what, known)
     files: list[str] = []

@@ -163,7 +163,9 @@ def _plan(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--check", action="store_true", help=about)
     about = "print the programs from the fastest to that of the least RAM: RAM, flash, instructions, means"
     sub.add_argument("--pareto", action="store_true", help=about)
-    sub.add_argument("--capacity", metavar="BYTES", type=_positive, help="of FILE.csv: what offsets are to fit into")
+    sub.add_argument(
+        "--capacity", metavar="BYTES", help="of FILE.csv: what offsets are to fit into, in bytes, or 16K, 1M"
+    )
     sub.add_argument("-o", "--output", metavar="OUT.csv", help="of FILE.csv: write it with offsets there")
     shared.add_compile_options(sub)
     shared.add_options(sub, "ram", title="budgets", about="In bytes, or 16K, 1M.")

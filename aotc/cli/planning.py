@@ -32,12 +32,26 @@ def plan_command(arguments: argparse.Namespace) -> int:
         return _check(arguments, path)
     if arguments.pareto:
         return _pareto(arguments)
-    info = read_metadata(path) if path.suffix == ".json" else _compiled(arguments)[1]
+    compilation = None
+    if path.suffix == ".json":
+        info = read_metadata(path)
+    else:
+        compilation, info = _compiled(arguments)
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     folded = {"folded_channels": [asdict(each) for each in info.folded_channels]}
     lines = plan_lines(info.plan, sizes, width, info.folded_channels)
-    return answer(arguments, asdict(info.plan) | sizes | folded, lines)
+    status = answer(arguments, asdict(info.plan) | sizes | folded, lines)
+    _require_budget(arguments, compilation, info)
+    return status
+
+
+def _require_budget(arguments: argparse.Namespace, compilation: Compilation | None, info: ModelInfo) -> None:
+    """Raise BudgetError where a compiled model takes more than --ram allows; its plan says why."""
+    from aotc.compiler.checking.budgets import check_budgets
+
+    if compilation is not None:
+        check_budgets(compilation, info, options_from(arguments))
 
 
 def _require_suitable(arguments: argparse.Namespace, path: Path) -> None:
@@ -65,6 +79,7 @@ def _require_suitable(arguments: argparse.Namespace, path: Path) -> None:
 def _check(arguments: argparse.Namespace, path: Path) -> int:
     from aotc.compiler.checking.c_calls import checked_plan, source_of
 
+    compilation = None
     if path.suffix == ".json":
         info = read_metadata(path)
         files = [path.with_name(f"{info.name}{end}.c") for end in ("", "_operators")]
@@ -83,7 +98,9 @@ def _check(arguments: argparse.Namespace, path: Path) -> int:
             print(f"error: {problem}", file=sys.stderr)
         if not problems:
             show(f"nothing that is still read is overwritten: {tasks} tasks, {buffers} buffers")
-            show(f"the C calls its kernels so: {calls} calls" if calls else "there is no C that calls with pointers")
+            without = "no C of it was found" if source is None else "there is no C that calls with pointers"
+            show(f"the C calls its kernels so: {calls} calls" if calls else without)
+    _require_budget(arguments, compilation, info)
     return EXIT_WRONG if problems else EXIT_OK
 
 

@@ -74,7 +74,8 @@ def _means(plan: PlanInfo) -> Iterator[str]:
     """By what means buffers take less memory than one each for all values."""
     for roll in plan.rolls:
         size = sum(ring.rows * ring.row_bytes for ring in roll.rings)
-        yield f"row by row: {len(roll.layers)} layers in task {roll.task}, rings of {size:,} bytes"
+        layers = "1 layer" if len(roll.layers) == 1 else f"{len(roll.layers)} layers"
+        yield f"row by row: {layers} in task {roll.task}, rings of {size:,} bytes"
         for ring in roll.rings:
             rows = f"{ring.rows} of {ring.of} rows of {ring.row_bytes:,} bytes"
             yield f"  {rows} of {ring.node}, in the buffer {ring.buffer}"

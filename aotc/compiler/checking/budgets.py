@@ -7,7 +7,7 @@ included, the C library not; where it is an estimate, with its margin. What is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,7 @@ def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
     steps = sorted({step for buffer in buffers for step in (buffer.first, buffer.last)})
     total = f"the model needs {info.ram_bytes:,} bytes of RAM"
     if (goal := info.ram_goal) is not None:
-        slower = f"about {goal.instructions:.2f} times the instructions of the program without a budget"
+        slower = f"about {goal.instructions:.2f} times the instructions of the fastest program"
         total += f", the least that was found: layers computed row by row, {slower}, which takes {goal.whole_bytes:,}"
     if not steps:
         tensors = [(each.name, prod(each.shape) * numpy_dtype(each.dtype).itemsize) for each in info.tensors]
@@ -61,9 +61,15 @@ def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
         return Problem("ram-exceeded", f"{total}, --ram allows {allowed:,}", why, _smaller(is_quantised))
     live = {step: [buffer for buffer in buffers if buffer.first <= step <= buffer.last] for step in steps}
     peak = max(steps, key=lambda step: sum(buffer.size for buffer in live[step]))
-    named = [(f"the state {b.name}" if b.kept else "/".join(b.nodes) or b.name, b.size) for b in live[peak]]
+    rings: dict[str, list[str]] = {}
+    for ring in (ring for roll in info.plan.rolls for ring in roll.rings):
+        rings.setdefault(ring.buffer, []).append(f"{ring.rows} rows of {ring.node}")
+    named = [
+        (f"the state {b.name}" if b.kept else "/".join(_ends(rings.get(b.name, b.nodes))) or b.name, b.size)
+        for b in live[peak]
+    ]
     names = _largest(named)
-    step = info.plan.order[peak] if peak < len(info.plan.order) else "the end"
+    step = "+".join(_ends(info.plan.order[peak].split("+"))) if peak < len(info.plan.order) else "the end"
     what = f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}"
     return Problem("ram-exceeded", what, f"at step {peak} ({step}) the arena holds {names}", _smaller(is_quantised))
 
@@ -158,6 +164,11 @@ def _why_unbounded(footprint: Footprint, path: str) -> str:
 def _frame(symbol: str, size: int | None, nodes: str | None) -> str:
     where = f" [{nodes}]" if nodes else ""
     return f"{symbol}{where} {'?' if size is None else f'{size:,}'}"
+
+
+def _ends(names: Sequence[str]) -> Sequence[str]:
+    """Some names; of many, which roll together, the first and the last."""
+    return names if len(names) <= _NAMED else (names[0], "...", names[-1])
 
 
 def _largest(consumers: Iterable[tuple[str, int]]) -> str:

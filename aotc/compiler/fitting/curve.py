@@ -69,7 +69,7 @@ def _means(info: ModelInfo) -> tuple[str, ...]:
     plan = info.plan
     rolled = [len(roll.layers) for roll in plan.rolls]
     counts = {
-        f"{' + '.join(map(str, rolled))} layers row by row": sum(rolled),
+        f"{' + '.join(map(str, rolled))} layer{'s' * (rolled != [1])} row by row": sum(rolled),
         f"{(places := sum(len(task.in_place) for task in plan.tasks))} in place": places,
         f"{(trails := sum(len(task.trails) for task in plan.tasks))} behind what they read": trails,
         f"{(lent := sum(each.name != each.output for each in plan.outputs))} in outputs": lent,

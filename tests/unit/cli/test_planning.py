@@ -42,6 +42,8 @@ def test_offsets_are_found(tmp_path: Path, capsys: Capture) -> None:
     assert read_instance(solved) == read_instance(given)
     assert aotc(capsys, "plan", given).stdout.endswith("arena 12 bytes (optimal), for 5 buffers\n")
     fails(capsys, 1, "plan", given, "--capacity", "11", says="no offsets need less [ram-exceeded]")
+    assert "arena 12 bytes" in aotc(capsys, "plan", given, "--capacity", "1K").stdout
+    fails(capsys, 2, "plan", given, "--capacity", "-1", says="not a size; write bytes or 16K, 1M, 2G [invalid-option]")
     fails(capsys, 2, "plan", MODEL, "--capacity", "11", says="[option-conflict]")
     fails(capsys, 2, "plan", MODEL, "--pareto", "--ram", "1K", says="[option-conflict]")
 
@@ -63,6 +65,16 @@ def test_options_that_say_nothing_of_a_file_are_refused(given: list[str], tmp_pa
     for name in ("a.csv", "a.json"):
         (tmp_path / name).write_text(INSTANCE)
     fails(capsys, 2, "plan", tmp_path / given[0], *given[1:], says="[option-conflict]")
+
+
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_a_budget_that_is_missed_is_told(check: tuple[str, ...], capsys: Capture) -> None:
+    """Behind the plan, or what is proved of it."""
+    command = "plan", MODEL, "--target", "cortex-m4f", *check
+    assert "[" not in aotc(capsys, *command, "--ram", "16K").stderr
+    done = aotc(capsys, *command, "--ram", "1K")
+    assert done.returncode == 1 and "--ram allows 1,024" in done.stderr and "[ram-exceeded]" in done.stderr
+    assert ("is overwritten: " if check else "arena ") in done.stdout
 
 
 @pytest.mark.parametrize(
