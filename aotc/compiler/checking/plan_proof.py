@@ -171,7 +171,8 @@ def _wrong_sizes(info: ModelInfo) -> Iterator[str]:
     plan, sizes = info.plan, {each.name: each.size for each in _buffers(info.plan)}
     if plan.peak_bytes != info.workspace_bytes:
         yield f"the plan takes {plan.peak_bytes} bytes, the arena has {info.workspace_bytes}"
-    callers = {each.name: bytes_of(each) for each in info.outputs if -1 not in each.shape}
+    # what has no elements counts as a byte, so that it has an address of its own
+    callers = {each.name: max(bytes_of(each), 1) for each in info.outputs if -1 not in each.shape}
     for each in plan.outputs:
         if each.offset + each.size > callers.get(each.output, each.offset + each.size):
             yield f"the buffer {each.name} takes {each.size} bytes of {each.output}, which has {callers[each.output]}"

@@ -74,6 +74,15 @@ def test_outputs_are_known_by_their_places() -> None:
     assert "*restrict Y" not in source and checked_plan(info, source)[1] == []
 
 
+def test_an_output_of_no_elements_has_a_byte() -> None:
+    """So that it has an address of its own."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        m (float[4, 3] x) => (float[4, 3] y, float[0, 3] z) <int64[1] at = {4}, int64[1] n = {9}> {
+            a = Relu(x) y = Exp(a) z = Slice(a, at, n) }"""
+    info, source = compiled(parser.parse_model(text).SerializeToString())
+    assert [each.shape for each in info.outputs] == [(4, 3), (0, 3)] and checked_plan(info, source)[1] == []
+
+
 def test_a_self_test_has_buffers_more(tmp_path: Path) -> None:
     """In the arena, so that outputs come behind them."""
     np.savez(tmp_path / "in.npz", x=np.ones((1, 4, 12, 10), np.float32))
