@@ -57,9 +57,9 @@ class ReshapeOp(MovementOp):
 
     def reads_along(self, axis: int) -> Mapping[int, AxisReads] | None:
         source, target = shape_of(self.x), self.ints("shape")
-        before, extent = math.prod(target[:axis]), target[axis]
-        if 0 in source:
+        if 0 in source or not target:
             return None
+        before, extent = math.prod(target[:axis]), target[axis]
         for own, each in enumerate(source):
             if math.prod(source[:own]) != before or each == 1 < extent:
                 continue

@@ -88,7 +88,8 @@ class ChooseRollsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         core = core_of(target_of(op))
         for entry in entries(op):
-            program = _Program(entry.body.block, core)
+            # for the least RAM the cost only decides between cuts of one peak; offsets fit better where rolls are long
+            program = _Program(entry.body.block, core.scalars.sums.ring_place if self.ram or self.slower else 0.0)
             end = entry.body.block.last_op
             assert end is not None
             whole = sum(map(_given, zip(entry.body.block.args, arguments_of(entry), strict=True)))
@@ -104,8 +105,8 @@ class ChooseRollsPass(ModulePass):
 class _Program:
     """The kernels of a block, and when each value that they compute is needed."""
 
-    def __init__(self, block: Block, core: Core) -> None:
-        self._per_place = core.scalars.sums.ring_place
+    def __init__(self, block: Block, per_place: float) -> None:
+        self._per_place = per_place
         group_lone_kernels(block)
         end = block.last_op
         assert end is not None

@@ -45,3 +45,8 @@ def test_nothing_is_known_of_a_view_without_elements() -> None:
     for source, target in (((2, 0, 3), (0, 6)), ((0, 4), (2, 0)), ((4, 0), (0, 2))):
         view = ReshapeOp.get(Block(arg_types=[TensorType(i8, source)]).args[0], shape=target)
         assert [view.reads_along(axis) for axis in range(len(target))] == [None] * len(target)
+
+
+def test_nothing_is_known_of_a_number() -> None:
+    """It has no axes, whatever it is a view of."""
+    assert ReshapeOp.get(Block(arg_types=[TensorType(i8, (1, 1))]).args[0], shape=()).reads_along(0) is None
