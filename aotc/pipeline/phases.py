@@ -364,6 +364,11 @@ def phase_index(name: str) -> int:
     return PHASE_NAMES.index(name)
 
 
+def has_phase(options: CompileOptions, name: str) -> bool:
+    """Whether a compilation that is not ended early comes to a phase: IR that it starts with is not behind that."""
+    return options.start_at is None or phase_index(options.start_at) < phase_index(name)
+
+
 @dataclass
 class PassTiming:
     """Seconds one pass took."""

@@ -58,7 +58,7 @@ class PushRowsPass(ModulePass):
 class _Entry:
     """An entry that is given an input by rows."""
 
-    def __init__(self, main: FuncOp, place: contract.Place) -> None:
+    def __init__(self, main: FuncOp, place: contract.WorkspacePlace) -> None:
         self.main, self.block = main, main.body.block
         self.pushed, self.call = _count(main, place)
         arguments = contract.arguments_of(main)
@@ -119,7 +119,7 @@ class _Entry:
         return build.insert(arith.SelectOp(wrong, _constant(build, -1), status)).result
 
 
-def _count(main: FuncOp, place: contract.Place) -> tuple[SSAValue, Operation]:
+def _count(main: FuncOp, place: contract.WorkspacePlace) -> tuple[SSAValue, Operation]:
     """The integers in the workspace that say how many rows have come, and the call that reads them."""
     for op in main.body.block.ops:
         if isinstance(op, memref.ViewOp) and isinstance(shift := op.byte_shift.owner, arith.ConstantOp):

@@ -6,6 +6,7 @@ registers; all else reads and writes an element once. Scratch memory has its sha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import MemRefType
@@ -71,8 +72,4 @@ def _reads(value: SSAValue) -> float:
 
 
 def _elements(value: SSAValue) -> int:
-    extents = value.type.get_shape() if isinstance(value.type, MemRefType) else shape_of(value)
-    count = 1
-    for extent in extents:
-        count *= extent
-    return count
+    return math.prod(value.type.get_shape() if isinstance(value.type, MemRefType) else shape_of(value))

@@ -149,13 +149,13 @@ class EntryBlock:
         there = self.outside.get(access.storage)
         return None if there is None else replace(access, storage=there)
 
-    def places(self, base: contract.Place) -> dict[int, contract.Place]:
+    def places(self, base: contract.WorkspacePlace) -> dict[int, contract.WorkspacePlace]:
         """Where storages are in the workspace, if the buffers of this block begin at `base`, or are in pools."""
         plan = self.planned
         pools = plan.pools or (base.pool,) * len(plan.blocks)
         placed = zip(plan.blocks, plan.placement.offsets, pools, strict=True)
         return {
-            storage: contract.Place(base.offset + offset, pool)
+            storage: contract.WorkspacePlace(base.offset + offset, pool)
             for block, offset, pool in placed
             for storage in block.storages
         }

@@ -54,7 +54,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from aotc.dialects.aot import WeightOp, WorkspaceOp, contract
-from aotc.dialects.aot.contract import Place
+from aotc.dialects.aot.contract import WorkspacePlace
 from aotc.dialects.dtypes import byte_width
 from aotc.errors import BudgetError, UsageError
 from aotc.model.limits import Pool
@@ -180,12 +180,12 @@ def _rewrite(entry: EntryBlock) -> None:
             workspaces[pool] = WorkspaceOp(peak, pool)
             workspaces[pool].result.name_hint = pool or "ws"
             head.append(workspaces[pool])
-    _rewrite_block(entry, Place(0), workspaces, head)
+    _rewrite_block(entry, WorkspacePlace(0), workspaces, head)
     Rewriter.insert_op(head, InsertPoint.at_start(entry.block))
 
 
 def _rewrite_block(
-    block: EntryBlock, base: Place, workspaces: Mapping[str, WorkspaceOp], head: list[Operation]
+    block: EntryBlock, base: WorkspacePlace, workspaces: Mapping[str, WorkspaceOp], head: list[Operation]
 ) -> None:
     """Replace the buffers of a block, which begin at `base` in the workspace, by views in `head`; sort its tasks."""
     plan, places = block.planned, block.places(base)
@@ -224,7 +224,7 @@ def _rewrite_block(
     block.block.insert_ops_before(tasks, last)
     for call in block.calls:
         for inner in call.inner:
-            _rewrite_block(inner, Place(0) if call.arena is None else places[call.arena], workspaces, head)
+            _rewrite_block(inner, WorkspacePlace(0) if call.arena is None else places[call.arena], workspaces, head)
 
 
 def _move_to_workspace(
@@ -233,7 +233,7 @@ def _move_to_workspace(
     """Remove what is kept, and where they are `inside` the inputs and outputs, which are in the workspace now, from the
     signature, but keep their attributes."""
     moved = {storage: given for storage, given in tensors.items() if inside or given.io in contract.RETAINED}
-    places = entry.places(Place(0))
+    places = entry.places(WorkspacePlace(0))
     attributes = contract.arguments_of(function)
     for storage, given in moved.items():
         root = entry.roots[storage]

@@ -36,7 +36,7 @@ def plan_report(entry: EntryBlock, tensors: Mapping[int, contract.Argument], poo
     """The plan of an entry with its inputs, outputs and states, by storage, in `pools` or one arena; the tasks of
     regions are after that of control flow."""
     report = _Report(entry, tensors)
-    report.add(entry, contract.Place(0), {})
+    report.add(entry, contract.WorkspacePlace(0), {})
     placement, peaks = entry.planned.placement, entry.planned.peaks
     bounds = {pool: report.bound(pool, placement.alignment) for pool in peaks}
     bound, buffers = sum(bounds.values()), report.buffers
@@ -65,7 +65,7 @@ def plan_report(entry: EntryBlock, tensors: Mapping[int, contract.Argument], poo
 def buffer_names(entry: EntryBlock, tensors: Mapping[int, contract.Argument]) -> dict[int, str]:
     """The names that the plan has for the buffers of the entry's block, by their first storages."""
     report = _Report(entry, tensors)
-    report.add(entry, contract.Place(0), {})
+    report.add(entry, contract.WorkspacePlace(0), {})
     return report.names
 
 
@@ -101,7 +101,7 @@ class _Report:
         buffers = [Buffer(each.name, each.size, each.first, each.last) for each in living]
         return PlacementProblem(buffers, alignment, trails).lower_bound
 
-    def add(self, block: EntryBlock, base: contract.Place, outer: Mapping[int, int]) -> None:
+    def add(self, block: EntryBlock, base: contract.WorkspacePlace, outer: Mapping[int, int]) -> None:
         """Add the tasks of a block, then its buffers, from `base` on in the workspace; `outer` are the numbers of the
         values of the block around by storage."""
         plan, storages = block.planned, block.storages
@@ -125,7 +125,7 @@ class _Report:
             inside: list[int] = []
             for inner in call.inner:
                 begin = len(self.order)
-                self.add(inner, contract.Place(0) if call.arena is None else places[call.arena], numbers)
+                self.add(inner, contract.WorkspacePlace(0) if call.arena is None else places[call.arena], numbers)
                 inside.append(len(self.order) - begin)
             self.tasks[number] = replace(self.tasks[number], regions=tuple(inside))
             lasts.append(len(self.order) - 1)

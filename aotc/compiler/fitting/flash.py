@@ -19,7 +19,7 @@ from aotc.dialects.aot.contract import entry, kernel_calls
 from aotc.model.locations import node_names
 from aotc.model.metadata import FlashGoal, KernelForms
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import CORE, phase_index
+from aotc.pipeline.phases import CORE, has_phase
 
 if TYPE_CHECKING:
     from aotc.emit.artifacts import Emission
@@ -48,8 +48,7 @@ def fitted(options: CompileOptions, lowered: Lowered) -> Emission:
 
 def _is_chosen(options: CompileOptions) -> bool:
     """Whether kernels may have several forms: on a core without vectors, where they are chosen in this compilation."""
-    is_whole = options.start_at is None or phase_index(options.start_at) < phase_index("schedule")
-    return CORE.holds(options) and not options.is_small and is_whole
+    return CORE.holds(options) and not options.is_small and has_phase(options, "schedule")
 
 
 def _size(emission: Emission) -> int:

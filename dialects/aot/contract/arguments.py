@@ -167,7 +167,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkspacePlace:
     """So many bytes from the start of the workspace, or of a pool of it."""
 
     offset: int
@@ -283,7 +283,7 @@ STATES: Final = _Arguments("aot.states")
 """States of the entry, from `plan` on: with `shape` and `offset` in the workspace; absent where there are none."""
 
 
-PUSHED: Final = Field[Place]("aot.pushed")
+PUSHED: Final = Field[WorkspacePlace]("aot.pushed")
 """Of an entry, from `plan` on, that is given an input by rows: where in the workspace three integers of 32 bits are,
 the number of rows that had come before the call at hand, and with it; and at `CAME` how many the next one goes on from,
 none where this one fails."""

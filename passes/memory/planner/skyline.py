@@ -250,13 +250,13 @@ def fit(boxes: Sequence[Box], capacity: int, states: int) -> Sequence[int] | Non
     skyline in all, or because there are none."""
     if not boxes:
         return []
-    random, left, ways = Random(1), states, len(PREFERENCES) * 4
+    random, left = Random(1), states
     lengths = [box.last - box.first + 1 for box in boxes]
     areas = [length * box.size for length, box in zip(lengths, boxes, strict=True)]
     orders = [[-length for length in lengths], [-box.size for box in boxes], [-area for area in areas], lengths]
     for number in count():
         order = orders[number // len(PREFERENCES) % len(orders)]
-        turn = number // ways
+        turn = number // (len(PREFERENCES) * len(orders))
         noise = random.choice(NOISE) if turn % 2 else 0.0
         ranks = [rank * (1 + noise * random.random()) for rank in order]
         given = min(FIRST * GROWTH ** (turn // 2), left)
