@@ -88,7 +88,7 @@ class ChooseRollsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         core = core_of(target_of(op))
         for entry in entries(op):
-            # for the least RAM the cost only decides between cuts of one peak; offsets fit no worse where rolls are long
+            # for the least RAM the cost only decides between cuts of one peak: offsets fit no worse with long rolls
             program = _Program(entry.body.block, core.scalars.sums.ring_place if self.ram or self.slower else 0.0)
             end = entry.body.block.last_op
             assert end is not None
